@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// The methods of the wire: typed parameters and results, and their JSON forms. PROTOCOL.md is the specification.
+// Shared by daemon and CLI; plain values, any thread. Decoding checks types and ranges and names the field
+// that is wrong; unknown fields are ignored, so that an older side talks to a newer one.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace kvboost::protocol {
+
+inline constexpr int kProtocolVersion = 1;
+
+// initialize
+struct InitializeParams {
+  int protocol_version = kProtocolVersion;
+  std::string client;   // "kvboost 0.1.0"
+  std::string build;    // build id of the client's installation; another one makes the daemon drain and leave
+};
+struct InitializeResult {
+  int protocol_version = kProtocolVersion;
+  std::string server;
+  std::string build;
+  std::int64_t pid = 0;
+  bool leaving = false;  // the daemon is another build: it finishes its work and goes; connect anew
+};
+
+// ask
+struct AskParams {
+  std::string directory;            // absolute: where the user stands
+  std::string question;
+  std::vector<std::string> paths;   // files or directories to read; empty: chosen by words
+  bool continue_conversation = false;
+  std::int32_t max_tokens = 512;
+  double temperature = 0.0;
+  std::int32_t top_k = 0;
+  double top_p = 1.0;
+  double min_p = 0.0;
+  std::uint64_t seed = 0;
+};
+/// Notification ask/progress.
+struct AskProgress {
+  std::string stage;      // "loading" "reading" "choosing" "prefill" "queued"
+  std::int64_t done = 0;  // of total; tokens in prefill, files in reading, percent in loading
+  std::int64_t total = 0;
+};
+/// Notification ask/token.
+struct AskToken {
+  std::string text;
+};
+struct AskFile {
+  std::string path;
+  std::int32_t first_line = 0;
+  std::int32_t last_line = 0;
+  bool whole_file = false;
+  std::int32_t tokens = 0;
+  std::int32_t reused = 0;  // tokens whose KV was already live
+  double score = 0;
+};
+struct AskLeftOut {
+  std::string path;
+  std::string reason;
+};
+struct AskTimings {
+  double lookup_ms = 0;       // listing, choosing, tokenising
+  double queue_ms = 0;        // waiting for the engine, loading the model included
+  double prefill_ms = 0;
+  double first_token_ms = 0;  // TTFT: from the request's last byte read to the first token's byte written
+  double decode_ms = 0;
+  double tokens_per_second = 0;
+};
+struct AskResult {
+  std::string text;
+  std::string finish_reason;  // "end" "length" "stop_string" "context"
+  std::string model;
+  std::string root;           // the work tree
+  std::string note;           // one line about the work tree (no repository, ...), or empty
+  std::int32_t prompt_tokens = 0;
+  std::int32_t reused_tokens = 0;
+  std::int32_t answer_tokens = 0;
+  std::vector<AskFile> files;
+  std::vector<AskLeftOut> left_out;
+  AskTimings timings;
+};
+
+// status
+struct StatusResult {
+  std::string version;
+  std::string build;
+  std::int64_t pid = 0;
+  double uptime_s = 0;
+  std::string state;          // "idle" "loading" "ready" "busy" "leaving"
+  std::string model;          // path, or empty when none is set
+  std::string model_name;
+  std::string model_error;    // why the last load failed, or empty
+  std::string compute;        // "bf16" "f32"
+  std::string compute_reason;
+  std::int32_t threads = 0;
+  std::int32_t context = 0;
+  double load_seconds = 0;
+  std::uint64_t weight_bytes = 0;
+  std::uint64_t live_kv_bytes = 0;
+  std::uint64_t resident_bytes = 0;
+  std::int32_t live_sequences = 0;
+  std::int32_t connections = 0;
+  std::int32_t running = 0;
+  std::int32_t queued = 0;
+  std::int64_t requests = 0;
+  std::int64_t prompt_tokens = 0;
+  std::int64_t reused_tokens = 0;
+  std::int64_t cancelled = 0;
+  std::int64_t failed = 0;
+  std::string socket;
+  std::string log_file;
+};
+
+// model/list, model/info, model/use
+struct ModelEntry {
+  std::string path;
+  std::string name;
+  std::string origin;         // "kvboost" "huggingface" "llama.cpp" "ollama" "added"
+  std::string architecture;
+  std::string quantisation;
+  std::uint64_t bytes = 0;
+  bool in_use = false;
+  std::string problem;        // why it cannot be used, or empty
+};
+struct ModelListResult {
+  std::vector<ModelEntry> models;
+};
+struct ModelInfoParams {
+  std::string model;          // a path, a name of model/list, or empty: the one in use
+};
+struct ModelInfoResult {
+  ModelEntry entry;
+  std::map<std::string, std::string> details;  // "layers" → "30", ...
+};
+struct ModelUseParams {
+  std::string model;
+};
+
+// doctor: the daemon's half
+struct DoctorCheck {
+  std::string name;
+  std::string verdict;        // "ok" "warning" "failed"
+  std::string detail;
+  std::string remedy;
+};
+struct DoctorResult {
+  std::vector<DoctorCheck> checks;
+};
+
+struct ShutdownParams {
+  bool cancel = false;        // true: cancel what runs; false: finish it
+};
+
+/// One pair of functions a struct; decode fails with kInvalidArgument, naming the field.
+template <class T>
+nlohmann::json encode(const T& value);
+template <class T>
+[[nodiscard]] Result<T> decode(const nlohmann::json& json);
+
+}  // namespace kvboost::protocol

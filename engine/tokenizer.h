@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tokenizer: text ↔ token ids, built from a GGUF's own vocabulary and merges. Torch-free. Immutable after
+// construction: any thread may call it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace kvboost::engine {
+
+class Gguf;
+using TokenId = std::int32_t;
+
+class Tokenizer {
+ public:
+  /// Reads tokenizer.ggml.* . An unknown tokenizer.ggml.model or .pre is kModel, with the names that are
+  /// known; `force` takes the "default" pre-tokenizer for an absent or unknown .pre instead.
+  [[nodiscard]] static Result<Tokenizer> from_gguf(const Gguf& gguf, bool force = false);
+
+  Tokenizer(Tokenizer&&) noexcept;
+  Tokenizer& operator=(Tokenizer&&) noexcept;
+  ~Tokenizer();
+
+  /// Ids of `text` (any bytes; invalid UTF-8 goes through as bytes). Control and special tokens are never
+  /// produced, whatever the text says: "<|im_end|>" comes out as ordinary tokens.
+  [[nodiscard]] std::vector<TokenId> encode(std::string_view text) const;
+
+  /// How many tokens `encode` gives.
+  [[nodiscard]] std::size_t count(std::string_view text) const { return encode(text).size(); }
+
+  /// The id whose vocabulary entry is exactly `piece` ("<|im_start|>"); for templates.
+  [[nodiscard]] std::optional<TokenId> special(std::string_view piece) const;
+
+  /// Bytes of one token. Control tokens give an empty string. A multi-byte character can be spread over
+  /// several tokens: see Utf8Stream.
+  [[nodiscard]] std::string_view bytes(TokenId id) const;
+  [[nodiscard]] std::string decode(std::span<const TokenId> ids) const;
+
+  [[nodiscard]] std::optional<TokenId> bos() const;     // bos_token_id
+  [[nodiscard]] bool adds_bos() const;                  // whether a prompt begins with it
+  [[nodiscard]] bool is_end(TokenId id) const;          // end of text, of turn, of message
+  [[nodiscard]] bool is_control(TokenId id) const;
+  [[nodiscard]] std::int32_t vocabulary() const;
+  [[nodiscard]] std::string_view pre_tokenizer() const; // "smollm"
+  /// tokenizer.chat_template, or empty.
+  [[nodiscard]] std::string_view chat_template() const;
+
+ private:
+  struct Impl;
+  explicit Tokenizer(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Joins token bytes into whole UTF-8 characters for streaming: `push` returns what is complete; `flush` the
+/// rest, ill-formed bytes as U+FFFD. One thread at a time.
+class Utf8Stream {
+ public:
+  [[nodiscard]] std::string push(std::string_view bytes);
+  [[nodiscard]] std::string flush();
+
+ private:
+  std::string pending_;
+};
+
+}  // namespace kvboost::engine
