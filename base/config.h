@@ -30,12 +30,12 @@ enum class OptionKind { kText, kInteger, kNumber, kSize, kFlag, kChoice, kPath, 
 
 /// One row of the table.
 struct Option {
-  std::string_view name;     // snake_case; --max-disk, KVBOOST_MAX_DISK and max_disk derive from it
+  std::string_view name;  // snake_case; --max-disk, KVBOOST_MAX_DISK and max_disk derive from it
   OptionKind kind;
   std::string_view default_value;
   std::string_view choices;  // kChoice: "auto|bf16|f32"
   Trust trust;
-  std::string_view help;     // one sentence, imperative or noun phrase, no full stop
+  std::string_view help;  // one sentence, imperative or noun phrase, no full stop
 };
 
 /// The whole table, in the order in which help and `kvboost config` show it.

@@ -45,7 +45,9 @@ Hasher& Hasher::update(std::span<const std::byte> bytes) {
   return *this;
 }
 
-Hasher& Hasher::update(std::string_view text) { return update(std::as_bytes(std::span(text))); }
+Hasher& Hasher::update(std::string_view text) {
+  return update(std::as_bytes(std::span(text)));
+}
 
 Hasher& Hasher::update_u64(std::uint64_t value) {
   std::array<std::byte, 8> bytes;
@@ -59,7 +61,11 @@ Digest Hasher::finish() {
   return digest;
 }
 
-Digest sha256(std::span<const std::byte> bytes) { return Hasher().update(bytes).finish(); }
-Digest sha256(std::string_view text) { return Hasher().update(text).finish(); }
+Digest sha256(std::span<const std::byte> bytes) {
+  return Hasher().update(bytes).finish();
+}
+Digest sha256(std::string_view text) {
+  return Hasher().update(text).finish();
+}
 
 }  // namespace kvboost

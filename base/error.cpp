@@ -8,20 +8,31 @@ namespace kvboost {
 
 std::string_view to_string(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kInvalidArgument: return "invalid_argument";
-    case ErrorCode::kNotFound: return "not_found";
-    case ErrorCode::kCorrupt: return "corrupt";
-    case ErrorCode::kIo: return "io";
-    case ErrorCode::kBusy: return "busy";
-    case ErrorCode::kCancelled: return "cancelled";
-    case ErrorCode::kModel: return "model";
-    case ErrorCode::kProtocol: return "protocol";
-    case ErrorCode::kInternal: return "internal";
+    case ErrorCode::kInvalidArgument:
+      return "invalid_argument";
+    case ErrorCode::kNotFound:
+      return "not_found";
+    case ErrorCode::kCorrupt:
+      return "corrupt";
+    case ErrorCode::kIo:
+      return "io";
+    case ErrorCode::kBusy:
+      return "busy";
+    case ErrorCode::kCancelled:
+      return "cancelled";
+    case ErrorCode::kModel:
+      return "model";
+    case ErrorCode::kProtocol:
+      return "protocol";
+    case ErrorCode::kInternal:
+      return "internal";
   }
   return "internal";
 }
 
-std::string Error::text() const { return remedy.empty() ? message : message + " (" + remedy + ")"; }
+std::string Error::text() const {
+  return remedy.empty() ? message : message + " (" + remedy + ")";
+}
 
 std::unexpected<Error> fail_errno(std::string_view what, int errno_value, std::string remedy) {
   const ErrorCode code = errno_value == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo;

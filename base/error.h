@@ -44,7 +44,9 @@ using Result = std::expected<T, Error>;
 }
 
 /// Passes an error on: `if (!r) return fail(r.error());`
-[[nodiscard]] inline std::unexpected<Error> fail(Error error) { return std::unexpected(std::move(error)); }
+[[nodiscard]] inline std::unexpected<Error> fail(Error error) {
+  return std::unexpected(std::move(error));
+}
 
 /// A failed system call: the message is "what: strerror(errno_value)".
 [[nodiscard]] std::unexpected<Error> fail_errno(std::string_view what, int errno_value,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The user's directories, after the XDG base directory specification. Each is made 0700 on first use; one that
-// is not ours, or open to others, is refused. Any thread.
+// The user's directories, after the XDG base directory specification. Each is made 0700 on first use; one
+// that is not ours, or open to others, is refused. Any thread.
 #pragma once
 
 #include <filesystem>

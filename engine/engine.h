@@ -2,9 +2,9 @@
 // Engine: a loaded model. The only door to torch, itself torch-free. It knows nothing of caches, files of a
 // repository or sockets: it is handed token ids and block bytes.
 //
-// Threads: `load` and every method that is not const are called on the one engine thread; Sequences belong to it
-// too. `spec`, `tokenizer` and `info` may be read from any thread once `load` has returned. Cancellation is
-// looked at at least once a layer in prefill and once a token in decode; it leaves the sequence as it was
+// Threads: `load` and every method that is not const are called on the one engine thread; Sequences belong to
+// it too. `spec`, `tokenizer` and `info` may be read from any thread once `load` has returned. Cancellation
+// is looked at at least once a layer in prefill and once a token in decode; it leaves the sequence as it was
 // before the call.
 #pragma once
 
@@ -38,9 +38,9 @@ struct EngineOptions {
 /// What was chosen at load, and why: shown by `status` and `doctor`.
 struct EngineInfo {
   ComputeType compute = ComputeType::kFloat32;
-  std::string compute_reason;   // "the CPU has AVX512-BF16"
-  std::string blas;             // "OpenBLAS 0.3.21, core Zen", or what torch was linked with
-  std::string kernels;          // instruction set of our own kernels: "avx512bf16", "avx2", ...
+  std::string compute_reason;  // "the CPU has AVX512-BF16"
+  std::string blas;            // "OpenBLAS 0.3.21, core Zen", or what torch was linked with
+  std::string kernels;         // instruction set of our own kernels: "avx512bf16", "avx2", ...
   std::int32_t threads = 0;
   std::int32_t context = 0;
   std::uint64_t weight_bytes = 0;
@@ -52,7 +52,7 @@ struct SamplingParams {
   std::int32_t top_k = 0;    // 0: off
   float top_p = 1.0F;
   float min_p = 0.0F;
-  std::uint64_t seed = 0;    // the same seed, prompt and build give the same tokens
+  std::uint64_t seed = 0;  // the same seed, prompt and build give the same tokens
 };
 
 enum class FinishReason { kEnd, kLength, kStopString, kContext, kSink };
@@ -80,10 +80,10 @@ class Sequence {
   Sequence& operator=(Sequence&&) noexcept;
   ~Sequence();
 
-  [[nodiscard]] std::int32_t size() const;                     // tokens
-  [[nodiscard]] std::span<const TokenId> tokens() const;       // by cell
+  [[nodiscard]] std::int32_t size() const;                // tokens
+  [[nodiscard]] std::span<const TokenId> tokens() const;  // by cell
   [[nodiscard]] std::span<const std::int32_t> positions() const;
-  [[nodiscard]] std::uint64_t bytes() const;                   // memory held
+  [[nodiscard]] std::uint64_t bytes() const;  // memory held
   /// Forgets all cells from `size` on. The next prefill computes logits anew.
   void truncate(std::int32_t size);
 

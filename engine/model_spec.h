@@ -20,8 +20,8 @@ enum class RopeLayout { kInterleaved, kHalves };
 struct RopeSpec {
   RopeLayout layout = RopeLayout::kInterleaved;
   double base = 10000.0;
-  std::int32_t n_rotated = 0;      // dimensions of a head that rotate
-  std::string scaling = "none";    // none, linear, yarn; llama3 comes as frequency factors
+  std::int32_t n_rotated = 0;    // dimensions of a head that rotate
+  std::string scaling = "none";  // none, linear, yarn; llama3 comes as frequency factors
   double factor = 1.0;
   std::int32_t original_context = 0;
   double yarn_ext_factor = 1.0, yarn_attn_factor = 1.0, yarn_beta_fast = 32.0, yarn_beta_slow = 1.0;
@@ -42,17 +42,17 @@ struct ModelSpec {
   std::int32_t context = 0;  // trained context in tokens
   float rms_eps = 1e-5F;
   bool tied_output = false;
-  bool qkv_bias = false;      // qwen2
-  bool qk_norm = false;       // qwen3, gemma3
-  bool post_norms = false;    // gemma3: norms behind attention and feed-forward
-  bool norm_plus_one = false; // weights stored as w, applied as 1 + w (GGUF files of gemma store 1 + w)
+  bool qkv_bias = false;       // qwen2
+  bool qk_norm = false;        // qwen3, gemma3
+  bool post_norms = false;     // gemma3: norms behind attention and feed-forward
+  bool norm_plus_one = false;  // weights stored as w, applied as 1 + w (GGUF files of gemma store 1 + w)
   float embedding_scale = 1.0F;
   float attention_scale = 0.0F;  // 0: 1/sqrt(head_dim)
   Activation activation = Activation::kSilu;
-  std::int32_t sliding_window = 0;  // 0: none
-  std::int32_t sliding_pattern = 0; // every n-th layer is global; 0: all alike
+  std::int32_t sliding_window = 0;   // 0: none
+  std::int32_t sliding_pattern = 0;  // every n-th layer is global; 0: all alike
   RopeSpec rope;
-  double local_rope_base = 0.0;     // gemma3: base of the sliding layers; 0: same as rope.base
+  double local_rope_base = 0.0;  // gemma3: base of the sliding layers; 0: same as rope.base
 
   [[nodiscard]] KvShape kv_shape() const { return {n_layers, n_kv_heads, head_dim}; }
 };

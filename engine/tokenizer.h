@@ -43,12 +43,12 @@ class Tokenizer {
   [[nodiscard]] std::string_view bytes(TokenId id) const;
   [[nodiscard]] std::string decode(std::span<const TokenId> ids) const;
 
-  [[nodiscard]] std::optional<TokenId> bos() const;     // bos_token_id
-  [[nodiscard]] bool adds_bos() const;                  // whether a prompt begins with it
-  [[nodiscard]] bool is_end(TokenId id) const;          // end of text, of turn, of message
+  [[nodiscard]] std::optional<TokenId> bos() const;  // bos_token_id
+  [[nodiscard]] bool adds_bos() const;               // whether a prompt begins with it
+  [[nodiscard]] bool is_end(TokenId id) const;       // end of text, of turn, of message
   [[nodiscard]] bool is_control(TokenId id) const;
   [[nodiscard]] std::int32_t vocabulary() const;
-  [[nodiscard]] std::string_view pre_tokenizer() const; // "smollm"
+  [[nodiscard]] std::string_view pre_tokenizer() const;  // "smollm"
   /// tokenizer.chat_template, or empty.
   [[nodiscard]] std::string_view chat_template() const;
 

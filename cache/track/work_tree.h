@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// WorkTree: which files of a directory belong to the repository, by libgit2; a directory that is no repository, or
-// that libgit2 refuses, is walked instead, with the reason in one line. One object belongs to one thread at a
-// time (a worker).
+// WorkTree: which files of a directory belong to the repository, by libgit2; a directory that is no
+// repository, or that libgit2 refuses, is walked instead, with the reason in one line. One object belongs to
+// one thread at a time (a worker).
 #pragma once
 
 #include <cstdint>
@@ -33,17 +33,17 @@ struct SkippedFile {
 };
 
 struct FileListing {
-  std::vector<TrackedFile> files;      // sorted by path
+  std::vector<TrackedFile> files;  // sorted by path
   std::vector<SkippedFile> skipped;
-  std::string head;                    // commit id of HEAD, hexadecimal; empty before the first commit
-  std::string branch;                  // short name, or empty when detached
-  std::string note;                    // why git was not used, or what is odd, in one line; else empty
+  std::string head;    // commit id of HEAD, hexadecimal; empty before the first commit
+  std::string branch;  // short name, or empty when detached
+  std::string note;    // why git was not used, or what is odd, in one line; else empty
 };
 
 class WorkTree {
  public:
-  /// Finds the work tree that holds `start` (a file or a directory): the nearest repository's root, or, outside
-  /// of one, `start` itself (its directory). kNotFound when it does not exist.
+  /// Finds the work tree that holds `start` (a file or a directory): the nearest repository's root, or,
+  /// outside of one, `start` itself (its directory). kNotFound when it does not exist.
   [[nodiscard]] static Result<WorkTree> discover(const std::filesystem::path& start);
 
   WorkTree(WorkTree&&) noexcept;
@@ -57,8 +57,8 @@ class WorkTree {
   /// not followed, special files never opened, secrets (docs/secrets.md) left out even when tracked.
   [[nodiscard]] Result<FileListing> list(std::uint64_t max_file_bytes) const;
 
-  /// Content of one listed file, as UTF-8 text: a byte-order mark is dropped, UTF-16 converted. Binary content
-  /// (NUL bytes) and other encodings are kInvalidArgument with the reason. The path is opened without
+  /// Content of one listed file, as UTF-8 text: a byte-order mark is dropped, UTF-16 converted. Binary
+  /// content (NUL bytes) and other encodings are kInvalidArgument with the reason. The path is opened without
   /// following links, beneath the root only.
   [[nodiscard]] Result<std::string> read_text(std::string_view path) const;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ChatTemplate: the turns of a chat as token ids, by family. The opening (system turn and the start of the user's) is
-// constant for a model and kept apart: KV blocks are computed right behind it. Immutable, any thread; the tokenizer
-// is borrowed and must outlive it.
+// ChatTemplate: the turns of a chat as token ids, by family. The opening (system turn and the start of the
+// user's) is constant for a model and kept apart: KV blocks are computed right behind it. Immutable, any
+// thread; the tokenizer is borrowed and must outlive it.
 #pragma once
 
 #include <string_view>
@@ -17,8 +17,8 @@ enum class ChatFamily { kChatMl, kLlama3, kGemma, kMistral, kPlain };
 
 class ChatTemplate {
  public:
-  /// Recognised by the control tokens in the vocabulary and the GGUF's chat_template text; kPlain when none fits
-  /// (a base model): headings and blank lines.
+  /// Recognised by the control tokens in the vocabulary and the GGUF's chat_template text; kPlain when none
+  /// fits (a base model): headings and blank lines.
   [[nodiscard]] static ChatTemplate detect(const engine::Tokenizer& tokenizer);
   ChatTemplate(ChatFamily family, const engine::Tokenizer& tokenizer);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PromptPlan: a prompt as an ordered list of parts, each with its own token ids. Ids are never made by joining
-// strings: what stands beside a part cannot change it. Plain values, any thread.
+// PromptPlan: a prompt as an ordered list of parts, each with its own token ids. Ids are never made by
+// joining strings: what stands beside a part cannot change it. Plain values, any thread.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ enum class PartKind {
 
 struct PlanPart {
   PartKind kind = PartKind::kLiteral;
-  std::string path;               // kFile: relative to the work tree
-  std::int32_t first_line = 0;    // kFile: the span, 1-based, inclusive
+  std::string path;             // kFile: relative to the work tree
+  std::int32_t first_line = 0;  // kFile: the span, 1-based, inclusive
   std::int32_t last_line = 0;
   bool whole_file = false;
-  double score = 0;               // kFile: why it was chosen
+  double score = 0;  // kFile: why it was chosen
   std::vector<engine::TokenId> tokens;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The methods of the wire: typed parameters and results, and their JSON forms. PROTOCOL.md is the specification.
-// Shared by daemon and CLI; plain values, any thread. Decoding checks types and ranges and names the field
-// that is wrong; unknown fields are ignored, so that an older side talks to a newer one.
+// The methods of the wire: typed parameters and results, and their JSON forms. PROTOCOL.md is the
+// specification. Shared by daemon and CLI; plain values, any thread. Decoding checks types and ranges and
+// names the field that is wrong; unknown fields are ignored, so that an older side talks to a newer one.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ inline constexpr int kProtocolVersion = 1;
 // initialize
 struct InitializeParams {
   int protocol_version = kProtocolVersion;
-  std::string client;   // "kvboost 0.1.0"
-  std::string build;    // build id of the client's installation; another one makes the daemon drain and leave
+  std::string client;  // "kvboost 0.1.0"
+  std::string build;   // build id of the client's installation; another one makes the daemon drain and leave
 };
 struct InitializeResult {
   int protocol_version = kProtocolVersion;
@@ -33,9 +33,9 @@ struct InitializeResult {
 
 // ask
 struct AskParams {
-  std::string directory;            // absolute: where the user stands
+  std::string directory;  // absolute: where the user stands
   std::string question;
-  std::vector<std::string> paths;   // files or directories to read; empty: chosen by words
+  std::vector<std::string> paths;  // files or directories to read; empty: chosen by words
   bool continue_conversation = false;
   std::int32_t max_tokens = 512;
   double temperature = 0.0;
@@ -68,8 +68,8 @@ struct AskLeftOut {
   std::string reason;
 };
 struct AskTimings {
-  double lookup_ms = 0;       // listing, choosing, tokenising
-  double queue_ms = 0;        // waiting for the engine, loading the model included
+  double lookup_ms = 0;  // listing, choosing, tokenising
+  double queue_ms = 0;   // waiting for the engine, loading the model included
   double prefill_ms = 0;
   double first_token_ms = 0;  // TTFT: from the request's last byte read to the first token's byte written
   double decode_ms = 0;
@@ -79,8 +79,8 @@ struct AskResult {
   std::string text;
   std::string finish_reason;  // "end" "length" "stop_string" "context"
   std::string model;
-  std::string root;           // the work tree
-  std::string note;           // one line about the work tree (no repository, ...), or empty
+  std::string root;  // the work tree
+  std::string note;  // one line about the work tree (no repository, ...), or empty
   std::int32_t prompt_tokens = 0;
   std::int32_t reused_tokens = 0;
   std::int32_t answer_tokens = 0;
@@ -95,11 +95,11 @@ struct StatusResult {
   std::string build;
   std::int64_t pid = 0;
   double uptime_s = 0;
-  std::string state;          // "idle" "loading" "ready" "busy" "leaving"
-  std::string model;          // path, or empty when none is set
+  std::string state;  // "idle" "loading" "ready" "busy" "leaving"
+  std::string model;  // path, or empty when none is set
   std::string model_name;
-  std::string model_error;    // why the last load failed, or empty
-  std::string compute;        // "bf16" "f32"
+  std::string model_error;  // why the last load failed, or empty
+  std::string compute;      // "bf16" "f32"
   std::string compute_reason;
   std::int32_t threads = 0;
   std::int32_t context = 0;
@@ -124,18 +124,18 @@ struct StatusResult {
 struct ModelEntry {
   std::string path;
   std::string name;
-  std::string origin;         // "kvboost" "huggingface" "llama.cpp" "ollama" "added"
+  std::string origin;  // "kvboost" "huggingface" "llama.cpp" "ollama" "added"
   std::string architecture;
   std::string quantisation;
   std::uint64_t bytes = 0;
   bool in_use = false;
-  std::string problem;        // why it cannot be used, or empty
+  std::string problem;  // why it cannot be used, or empty
 };
 struct ModelListResult {
   std::vector<ModelEntry> models;
 };
 struct ModelInfoParams {
-  std::string model;          // a path, a name of model/list, or empty: the one in use
+  std::string model;  // a path, a name of model/list, or empty: the one in use
 };
 struct ModelInfoResult {
   ModelEntry entry;
@@ -148,7 +148,7 @@ struct ModelUseParams {
 // doctor: the daemon's half
 struct DoctorCheck {
   std::string name;
-  std::string verdict;        // "ok" "warning" "failed"
+  std::string verdict;  // "ok" "warning" "failed"
   std::string detail;
   std::string remedy;
 };
@@ -157,7 +157,7 @@ struct DoctorResult {
 };
 
 struct ShutdownParams {
-  bool cancel = false;        // true: cancel what runs; false: finish it
+  bool cancel = false;  // true: cancel what runs; false: finish it
 };
 
 /// One pair of functions a struct; decode fails with kInvalidArgument, naming the field.
