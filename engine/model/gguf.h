@@ -53,8 +53,8 @@ using GgufValue = std::variant<bool, std::int64_t, double, std::string, std::vec
 
 class Gguf {
  public:
-  /// kNotFound, kIo, or kCorrupt with what is wrong at which offset; an unknown tensor type is kModel and
-  /// names the tensor.
+  /// kNotFound, kIo, kInvalidArgument for what is no regular file, or kCorrupt with what is wrong at which
+  /// offset; another version or byte order is kModel, and so is an unknown tensor type: it names the tensor.
   [[nodiscard]] static Result<Gguf> open(const std::filesystem::path& file);
   /// The same over bytes that the caller keeps alive (fuzzing, tests).
   [[nodiscard]] static Result<Gguf> parse(std::span<const std::byte> bytes);
@@ -78,6 +78,10 @@ class Gguf {
   [[nodiscard]] const std::map<std::string, GgufValue, std::less<>>& metadata() const;
   [[nodiscard]] std::uint32_t version() const;
   [[nodiscard]] std::span<const std::byte> bytes() const;  // the whole file
+
+  /// kCorrupt when the file has been cut short since: ask right before reading tensor data, since a read
+  /// past a mapped file's end ends the process.
+  [[nodiscard]] Result<void> check_size() const;
 
  private:
   struct Impl;
