@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of the option table, and what each kind takes for a value.
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/config.h"
+#include "base/duration.h"
+
+namespace kvboost {
+namespace {
+
+using enum OptionKind;
+constexpr Trust kUser = Trust::kUser;
+constexpr Trust kRepo = Trust::kRepository;
+constexpr Scope kDaemon = Scope::kDaemon;
+constexpr Scope kRequest = Scope::kRequest;
+constexpr Scope kClient = Scope::kClient;
+
+constexpr auto kTable = std::to_array<Option>({
+    {"model", kText, "", "", kUser, kDaemon,
+     "Model to answer with: a GGUF file, or a name of `kvboost model list`"},
+    {"compute", kChoice, "auto", "auto|bf16|f32", kUser, kDaemon,
+     "Number format to compute in; auto takes bf16 where the CPU has it"},
+    {"threads", kInteger, "0", "0..4096", kUser, kDaemon,
+     "Threads of the engine; 0 takes one for each physical core"},
+    {"context", kInteger, "0", "0..16777216", kUser, kDaemon,
+     "Most tokens of a prompt and its answer; 0 takes what the model was trained for"},
+    {"force_tokenizer", kFlag, "no", "", kUser, kDaemon,
+     "Load a model whose pre-tokenizer is missing or unknown, with the default one; its answers may be "
+     "worse"},
+    {"max_tokens", kInteger, "512", "1..16777216", kRepo, kRequest, "Most tokens of an answer"},
+    {"temperature", kNumber, "0", "0..10", kRepo, kRequest,
+     "Randomness of the answer; 0 always takes the likeliest token"},
+    {"top_k", kInteger, "0", "0..16777216", kRepo, kRequest,
+     "Choose among the k likeliest tokens; 0 among all"},
+    {"top_p", kNumber, "1", "0..1", kRepo, kRequest,
+     "Choose among the likeliest tokens that together have this probability"},
+    {"min_p", kNumber, "0", "0..1", kRepo, kRequest,
+     "Leave out tokens less likely than this fraction of the likeliest one"},
+    {"seed", kInteger, "0", "0..", kRepo, kRequest,
+     "Seed of the randomness; the same seed and prompt give the same answer"},
+    {"prompt_tokens", kInteger, "0", "0..16777216", kUser, kDaemon,
+     "Most tokens of a prompt; 0 takes what fits the context"},
+    {"max_file_size", kSize, "1M", "", kUser, kDaemon, "Leave larger files out of prompts"},
+    {"live_sequences", kInteger, "4", "1..1024", kUser, kDaemon,
+     "Prompts whose KV is kept live, to go on from"},
+    {"max_memory", kSize, "2G", "", kUser, kDaemon, "Most memory for the live KV of prompts"},
+    {"idle_unload", kDuration, "30m", "", kUser, kDaemon,
+     "Unload the model after this long without a request; 0 never"},
+    {"idle_exit", kDuration, "8h", "", kUser, kDaemon,
+     "End the daemon after this long without a request; 0 never"},
+    {"save_conversations", kFlag, "no", "", kUser, kDaemon,
+     "Keep the text of each repository's last conversation on disk, so that --continue survives a restart"},
+    {"socket", kPath, "", "", kUser, kDaemon,
+     "Socket on which daemon and commands meet; empty takes one in the user's runtime directory"},
+    {"log_level", kChoice, "info", "trace|debug|info|warn|error|off", kUser, kDaemon,
+     "How much the daemon's log tells"},
+    {"color", kChoice, "auto", "auto|always|never", kUser, kClient,
+     "Colours in the output; auto where it is a terminal and NO_COLOR is unset"},
+});
+
+std::unexpected<Error> refuse(const Option& option, std::string_view text, std::string_view why,
+                              std::string remedy = {}) {
+  return fail(
+      ErrorCode::kInvalidArgument,
+      "'" + std::string(text) + "' is no value for " + std::string(option.name) + ": " + std::string(why),
+      std::move(remedy));
+}
+
+/// Numbers of a range's ends; a missing one is infinite.
+struct Range {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+};
+
+Range parse_range(std::string_view allowed) {
+  Range range;
+  const auto dots = allowed.find("..");
+  if (dots == std::string_view::npos) return range;
+  std::from_chars(allowed.data(), allowed.data() + dots, range.low);
+  std::from_chars(allowed.data() + dots + 2, allowed.data() + allowed.size(), range.high);
+  return range;
+}
+
+template <class Number>
+Result<void> check_number(const Option& option, std::string_view text, std::string_view what) {
+  Number number{};
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (status == std::errc::result_out_of_range) return refuse(option, text, "too large");
+  if (status != std::errc() || end != text.data() + text.size() ||
+      !std::isfinite(static_cast<double>(number))) {
+    return refuse(option, text, "it takes " + std::string(what));
+  }
+  const Range range = parse_range(option.allowed);
+  const auto value = static_cast<double>(number);
+  if (value < range.low || value > range.high) {
+    return refuse(option, text, "it takes " + std::string(what) + " in " + std::string(option.allowed));
+  }
+  return {};
+}
+
+Result<void> check_choice(const Option& option, std::string_view text) {
+  std::string_view rest = option.allowed;
+  while (!rest.empty()) {
+    const auto bar = rest.find('|');
+    if (rest.substr(0, bar) == text) return {};
+    if (bar == std::string_view::npos) break;
+    rest.remove_prefix(bar + 1);
+  }
+  return refuse(option, text, "it takes one of " + std::string(option.allowed));
+}
+
+}  // namespace
+
+std::span<const Option> option_table() {
+  return kTable;
+}
+
+const Option* find_option(std::string_view name) {
+  const auto* row = std::ranges::find(kTable, name, &Option::name);
+  return row == kTable.end() ? nullptr : row;
+}
+
+std::string flag_name(const Option& option) {
+  std::string flag = "--" + std::string(option.name);
+  std::ranges::replace(flag, '_', '-');
+  return flag;
+}
+
+std::string variable_name(const Option& option) {
+  std::string variable = "KVBOOST_" + std::string(option.name);
+  std::ranges::transform(variable, variable.begin(), [](unsigned char c) { return std::toupper(c); });
+  return variable;
+}
+
+std::optional<bool> parse_flag(std::string_view text) {
+  if (text == "true" || text == "yes" || text == "1") return true;
+  if (text == "false" || text == "no" || text == "0") return false;
+  return std::nullopt;
+}
+
+Result<void> check_value(const Option& option, std::string_view text) {
+  if (text.find('\0') != std::string_view::npos) return refuse(option, "", "it contains a NUL byte");
+  switch (option.kind) {
+    case kText:
+    case kPath:
+      return {};
+    case kInteger:
+      return check_number<std::int64_t>(option, text, "a whole number");
+    case kNumber:
+      return check_number<double>(option, text, "a number");
+    case kSize:
+      if (auto size = parse_size(text); !size)
+        return refuse(option, text, "it takes a size", size.error().remedy);
+      return {};
+    case kDuration:
+      if (auto time = parse_duration(text); !time) {
+        return refuse(option, text, "it takes a duration", time.error().remedy);
+      }
+      return {};
+    case kFlag:
+      if (!parse_flag(text)) return refuse(option, text, "it takes yes or no (also true, false, 1, 0)");
+      return {};
+    case kChoice:
+      return check_choice(option, text);
+  }
+  return {};
+}
+
+}  // namespace kvboost
