@@ -29,6 +29,7 @@ struct InitializeResult {
   std::string build;
   std::int64_t pid = 0;
   bool leaving = false;  // the daemon is another build: it finishes its work and goes; connect anew
+  std::map<std::string, std::string> options;  // what the daemon was started with: option → text
 };
 
 // ask
@@ -120,11 +121,11 @@ struct StatusResult {
   std::string log_file;
 };
 
-// model/list, model/info, model/use
+// model/list, model/info, model/add, model/use
 struct ModelEntry {
   std::string path;
   std::string name;
-  std::string origin;  // "kvboost" "huggingface" "llama.cpp" "ollama" "added"
+  std::string origin;  // "kvboost" "huggingface" "llama.cpp" "ollama" "lmstudio" "added"
   std::string architecture;
   std::string quantisation;
   std::uint64_t bytes = 0;
@@ -140,6 +141,9 @@ struct ModelInfoParams {
 struct ModelInfoResult {
   ModelEntry entry;
   std::map<std::string, std::string> details;  // "layers" → "30", ...
+};
+struct ModelAddParams {
+  std::string path;  // absolute; the result is a ModelInfoResult
 };
 struct ModelUseParams {
   std::string model;
