@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +15,9 @@
 namespace kvboost::protocol {
 
 inline constexpr int kProtocolVersion = 1;
+
+/// Parameters or result of a method that has none.
+struct Nothing {};
 
 // initialize
 struct InitializeParams {
@@ -164,7 +166,8 @@ struct ShutdownParams {
   bool cancel = false;  // true: cancel what runs; false: finish it
 };
 
-/// One pair of functions a struct; decode fails with kInvalidArgument, naming the field.
+/// One pair of functions a struct; decode fails with kInvalidArgument, naming the field. Fields that name a
+/// file go through encode_path (path_text.h). Null and absent fields keep the struct's default.
 template <class T>
 nlohmann::json encode(const T& value);
 template <class T>
