@@ -12,8 +12,8 @@
 #include "engine/model/gguf_header.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
-#include <concepts>
 #include <utility>
 
 #include "base/bytes.h"
@@ -53,35 +53,9 @@ enum class Kind : std::uint32_t {
 
 /// Bytes of one element of the kind, of a text the least; 0 for what no array is made of here.
 std::uint64_t least_bytes(Kind kind) {
-  switch (kind) {
-    case Kind::kU8:
-    case Kind::kI8:
-    case Kind::kBool:
-      return 1;
-    case Kind::kU16:
-    case Kind::kI16:
-      return 2;
-    case Kind::kU32:
-    case Kind::kI32:
-    case Kind::kF32:
-      return 4;
-    case Kind::kU64:
-    case Kind::kI64:
-    case Kind::kF64:
-    case Kind::kText:
-      return 8;
-    case Kind::kArray:
-      return 0;
-  }
-  return 0;
-}
-
-/// A name out of the file, fit for a message.
-std::string shown(std::string_view name) {
-  constexpr std::size_t kShown = 80;
-  std::string text = "'";
-  for (const char c : name.substr(0, kShown)) text += c >= ' ' && c <= '~' ? c : '?';
-  return text + (name.size() > kShown ? "...'" : "'");
+  constexpr std::array<std::uint8_t, 13> kBytes = {1, 1, 2, 2, 4, 4, 4, 1, 8, 0, 8, 8, 8};
+  const auto number = static_cast<std::size_t>(kind);
+  return number < kBytes.size() ? kBytes[number] : 0;
 }
 
 std::optional<TensorType> known_type(std::uint32_t number) {
@@ -91,44 +65,12 @@ std::optional<TensorType> known_type(std::uint32_t number) {
 }
 
 std::string name_of_unknown(std::uint32_t type) {
-  switch (type) {
-    case 16:
-      return "IQ2_XXS";
-    case 17:
-      return "IQ2_XS";
-    case 18:
-      return "IQ3_XXS";
-    case 19:
-      return "IQ1_S";
-    case 20:
-      return "IQ4_NL";
-    case 21:
-      return "IQ3_S";
-    case 22:
-      return "IQ2_S";
-    case 23:
-      return "IQ4_XS";
-    case 24:
-      return "I8";
-    case 25:
-      return "I16";
-    case 26:
-      return "I32";
-    case 27:
-      return "I64";
-    case 28:
-      return "F64";
-    case 29:
-      return "IQ1_M";
-    case 34:
-      return "TQ1_0";
-    case 35:
-      return "TQ2_0";
-    case 39:
-      return "MXFP4";
-    default:
-      return "number " + std::to_string(type);
-  }
+  static const std::map<std::uint32_t, const char*> kNames = {
+      {16, "IQ2_XXS"}, {17, "IQ2_XS"}, {18, "IQ3_XXS"}, {19, "IQ1_S"}, {20, "IQ4_NL"}, {21, "IQ3_S"},
+      {22, "IQ2_S"},   {23, "IQ4_XS"}, {24, "I8"},      {25, "I16"},   {26, "I32"},    {27, "I64"},
+      {28, "F64"},     {29, "IQ1_M"},  {34, "TQ1_0"},   {35, "TQ2_0"}, {39, "MXFP4"}};
+  const auto found = kNames.find(type);
+  return found == kNames.end() ? "number " + std::to_string(type) : found->second;
 }
 
 /// What a file that does not start with "GGUF" most likely is.
@@ -449,6 +391,13 @@ void HeaderReader::refuse(ErrorCode code, std::string message, std::string remed
 }
 
 }  // namespace
+
+std::string shown(std::string_view name) {
+  constexpr std::size_t kShown = 80;
+  std::string text = "'";
+  for (const char c : name.substr(0, kShown)) text += c >= ' ' && c <= '~' ? c : '?';
+  return text + (name.size() > kShown ? "...'" : "'");
+}
 
 Result<GgufHeader> read_gguf_header(std::span<const std::byte> bytes) {
   return HeaderReader(bytes).read();
