@@ -18,6 +18,7 @@
 
 #include "base/bytes.h"
 #include "engine/model/dequantise.h"
+#include "engine/model/gguf_refusal.h"
 
 namespace kvboost::engine {
 namespace {
@@ -62,29 +63,6 @@ std::optional<TensorType> known_type(std::uint32_t number) {
   const auto type = static_cast<TensorType>(number);
   if (to_string(type) == "unknown") return std::nullopt;
   return type;
-}
-
-std::string name_of_unknown(std::uint32_t type) {
-  static const std::map<std::uint32_t, const char*> kNames = {
-      {16, "IQ2_XXS"}, {17, "IQ2_XS"}, {18, "IQ3_XXS"}, {19, "IQ1_S"}, {20, "IQ4_NL"}, {21, "IQ3_S"},
-      {22, "IQ2_S"},   {23, "IQ4_XS"}, {24, "I8"},      {25, "I16"},   {26, "I32"},    {27, "I64"},
-      {28, "F64"},     {29, "IQ1_M"},  {34, "TQ1_0"},   {35, "TQ2_0"}, {39, "MXFP4"}};
-  const auto found = kNames.find(type);
-  return found == kNames.end() ? "number " + std::to_string(type) : found->second;
-}
-
-/// What a file that does not start with "GGUF" most likely is.
-Error not_gguf(std::span<const std::byte> bytes) {
-  const std::string_view start(reinterpret_cast<const char*>(bytes.data()),
-                               std::min<std::size_t>(bytes.size(), 64));
-  if (start.starts_with("version https://git-lfs")) {
-    return {ErrorCode::kCorrupt, "it is a Git LFS pointer, not the model itself", "run git lfs pull"};
-  }
-  if (start.starts_with("<!") || start.starts_with("<html")) {
-    return {ErrorCode::kCorrupt, "it is a web page, not a model", "fetch the file again"};
-  }
-  return {ErrorCode::kCorrupt, "it is not a GGUF file: it starts with " + shown(start.substr(0, 4)),
-          "name a .gguf file"};
 }
 
 /// The first failure is kept, with the place it was met at; from then on every read gives zero. So the
@@ -266,7 +244,7 @@ void HeaderReader::read_tensor() {
   const auto type = known_type(number_of_type);
   if (!type) {
     return refuse(ErrorCode::kModel,
-                  where_ + " is of type " + name_of_unknown(number_of_type) + ", which is not supported",
+                  where_ + " is of type " + name_of_unknown_type(number_of_type) + ", which is not supported",
                   "take a file quantised as Q8_0, Q6_K, Q5_K_M, Q4_K_M or Q4_0");
   }
   tensor.type = *type;
@@ -391,13 +369,6 @@ void HeaderReader::refuse(ErrorCode code, std::string message, std::string remed
 }
 
 }  // namespace
-
-std::string shown(std::string_view name) {
-  constexpr std::size_t kShown = 80;
-  std::string text = "'";
-  for (const char c : name.substr(0, kShown)) text += c >= ' ' && c <= '~' ? c : '?';
-  return text + (name.size() > kShown ? "...'" : "'");
-}
 
 Result<GgufHeader> read_gguf_header(std::span<const std::byte> bytes) {
   return HeaderReader(bytes).read();

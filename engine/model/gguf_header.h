@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GgufHeader: the parsed front of a GGUF file; tensors already point into the bytes. Internal to engine/model.
+// GgufHeader: the parsed front of a GGUF file; tensors already point into the bytes. Internal to Gguf.
 #pragma once
 
 #include "engine/model/gguf.h"
@@ -15,8 +15,5 @@ struct GgufHeader {
 
 /// `bytes` is the whole file; the spans of the tensors lie in it. Errors as in Gguf::open.
 [[nodiscard]] Result<GgufHeader> read_gguf_header(std::span<const std::byte> bytes);
-
-/// A text out of the file, quoted, cut and without control characters: fit for a message.
-[[nodiscard]] std::string shown(std::string_view text);
 
 }  // namespace kvboost::engine

@@ -11,7 +11,7 @@
 
 #include "engine/engine.h"
 #include "engine/model/dequantise.h"
-#include "engine/model/gguf_header.h"
+#include "engine/model/gguf_refusal.h"
 
 namespace kvboost::engine {
 namespace {
