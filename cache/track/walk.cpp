@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/track/walk.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "cache/track/beneath.h"
+
+namespace kvboost::cache {
+namespace {
+
+constexpr std::string_view kIgnoreFile = ".kvboostignore";
+
+// Folders that hold other people's or derived files, by name. They are left out unless git tracks files in
+// them; what else a build leaves behind is for .gitignore to say.
+constexpr std::string_view kDependencyFolders[] = {"node_modules", "bower_components", ".venv", ".tox",
+                                                   "__pycache__",  ".mypy_cache",      ".cache"};
+constexpr std::string_view kVersionControlFolders[] = {".hg", ".svn", ".bzr", ".jj", "CVS"};
+// Files by which a tool marks its folder as made by it.
+constexpr const char* kMarkerFiles[] = {"CACHEDIR.TAG", "pyvenv.cfg", "CMakeCache.txt"};
+
+struct DirectoryCloser {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+
+bool has(int folder, const char* name) {
+  struct stat status = {};
+  return ::fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+Descriptor open_folder(int parent, const std::string& name) {
+  return Descriptor(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+std::int64_t nanoseconds(const struct timespec& time) {
+  return time.tv_sec * 1'000'000'000 + time.tv_nsec;
+}
+
+bool contains(auto& names, std::string_view name) {
+  return std::ranges::find(names, name) != std::end(names);
+}
+
+}  // namespace
+
+Walk::Walk(std::filesystem::path root, const WalkLimits& limits)
+    : root_(std::move(root)),
+      limits_(limits),
+      own_rules_(read_beneath(root_, kIgnoreFile, limits.max_file_bytes).value_or(std::string())) {}
+
+Result<FileListing> Walk::run(const GitRules& rules) {
+  const Descriptor root(::open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  struct stat status = {};
+  if (!root.is_open() || ::fstat(root.get(), &status) != 0) return fail_errno(root_.string(), errno);
+  device_ = status.st_dev;
+  listing_.head = rules.head();
+  listing_.branch = rules.branch();
+  listing_.note = rules.note();
+  folder(root.get(), "", {.rules = &rules, .prefix = 0});
+  if (stopped_) {
+    if (!listing_.note.empty()) listing_.note += "; ";
+    listing_.note +=
+        "more than " + std::to_string(limits_.max_untracked_files) +
+        " files that git does not track: the others are left out (name what to leave out in .kvboostignore)";
+  }
+  std::ranges::sort(listing_.files, {}, &TrackedFile::path);
+  std::ranges::sort(listing_.skipped, {}, &SkippedFile::path);
+  return std::move(listing_);
+}
+
+// `path` ends with '/', or is empty for the root.
+void Walk::folder(int fd, const std::string& path, const Place& place) {
+  // The names are read and sorted first, so that a listing that stops at a limit stops at the same file each
+  // time.
+  std::vector<std::pair<std::string, unsigned char>> names;
+  {
+    const std::unique_ptr<DIR, DirectoryCloser> directory(::fdopendir(::dup(fd)));
+    if (!directory) return skip(path, std::string("unreadable: ") + std::strerror(errno));
+    while (const dirent* found = ::readdir(directory.get())) {
+      const std::string_view name = found->d_name;
+      if (name != "." && name != ".." && name != ".git") names.emplace_back(name, found->d_type);
+    }
+  }
+  std::ranges::sort(names);
+  for (const auto& [name, type] : names) entry(fd, path, name, type, place);
+}
+
+void Walk::entry(int fd, const std::string& folder, const std::string& name, unsigned char type,
+                 const Place& place) {
+  const std::string path = folder + name;
+  if (type == DT_UNKNOWN) {
+    struct stat status = {};
+    if (::fstatat(fd, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return;
+    type = S_ISDIR(status.st_mode) ? DT_DIR : DT_REG;
+  }
+  if (type == DT_DIR) {
+    inner_folder(fd, name, path + "/", place);
+  } else {
+    file(fd, name, path, place);
+  }
+}
+
+void Walk::inner_folder(int parent, const std::string& name, const std::string& path, Place place) {
+  const std::string inside = path.substr(place.prefix);
+  const bool submodule = place.rules->is_submodule(inside.substr(0, inside.size() - 1));
+  const bool tracked = submodule || place.rules->tracks_below(inside);
+  if (!tracked && (stopped_ || place.ignored || place.rules->ignores(inside))) return;
+  if (own_rules_.ignores(path)) return skip(path, std::string(kIgnoreFile));
+  if (is_secret_path(path)) return skip(path, "secret");
+  if (++place.depth > limits_.max_depth) {
+    return skip(path, "more than " + std::to_string(limits_.max_depth) + " folders deep");
+  }
+  const Descriptor fd = open_folder(parent, name);
+  if (!fd.is_open()) return skip(path, std::string("unreadable: ") + std::strerror(errno));
+  if (submodule) return inner_repository(fd.get(), path, place.depth);
+  if (!tracked) {
+    if (has(fd.get(), ".git")) {
+      if (place.rules->is_repository()) return skip(path, "another repository");
+      return inner_repository(fd.get(), path, place.depth);
+    }
+    if (const char* reason = unwanted_folder(fd.get(), name, place)) return skip(path, reason);
+  } else if (!place.ignored) {
+    place.ignored = place.rules->ignores(inside);
+  }
+  folder(fd.get(), path, place);
+}
+
+void Walk::inner_repository(int fd, const std::string& path, int depth) {
+  if (!has(fd, ".git")) return;  // a submodule that was never fetched
+  const std::filesystem::path root = root_ / path.substr(0, path.size() - 1);
+  const GitRules rules = GitRules::open(root, root / ".git");
+  if (!rules.note().empty()) skip(path, rules.note());
+  folder(fd, path, {.rules = &rules, .prefix = path.size(), .depth = depth});
+}
+
+const char* Walk::unwanted_folder(int fd, const std::string& name, const Place& place) const {
+  if (contains(kVersionControlFolders, name)) return "version control";
+  if (contains(kDependencyFolders, name)) return "dependencies or a cache, by its name";
+  for (const char* marker : kMarkerFiles) {
+    if (has(fd, marker)) return "made by a tool (CACHEDIR.TAG, pyvenv.cfg or CMakeCache.txt)";
+  }
+  struct stat status = {};
+  if (!place.rules->is_repository() && ::fstat(fd, &status) == 0 && status.st_dev != device_) {
+    return "another file system";
+  }
+  return nullptr;
+}
+
+void Walk::file(int parent, const std::string& name, const std::string& path, const Place& place) {
+  const std::string inside = path.substr(place.prefix);
+  const bool tracked = place.rules->tracks(inside);
+  if (!tracked && (stopped_ || place.ignored || place.rules->ignores(inside))) return;
+  if (own_rules_.ignores(path)) return skip(path, std::string(kIgnoreFile));
+  if (is_secret_path(path)) return skip(path, "secret");
+  struct stat status = {};
+  if (::fstatat(parent, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (errno != ENOENT) skip(path, std::string("unreadable: ") + std::strerror(errno));
+    return;
+  }
+  if (S_ISLNK(status.st_mode)) return skip(path, "symbolic link");
+  if (!S_ISREG(status.st_mode)) return skip(path, "not a regular file");
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  if (size > limits_.max_file_bytes) return skip(path, larger_than(limits_.max_file_bytes));
+  if (!tracked && ++untracked_ > limits_.max_untracked_files) {
+    stopped_ = true;
+    return;
+  }
+  listing_.files.push_back(
+      {path, size, nanoseconds(status.st_mtim), nanoseconds(status.st_ctim), status.st_ino});
+}
+
+void Walk::skip(const std::string& path, std::string reason) {
+  listing_.skipped.push_back({path, std::move(reason)});
+}
+
+}  // namespace kvboost::cache
