@@ -12,12 +12,13 @@
 #include "engine/model/gguf_header.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
-#include <concepts>
 #include <utility>
 
 #include "base/bytes.h"
 #include "engine/model/dequantise.h"
+#include "engine/model/gguf_refusal.h"
 
 namespace kvboost::engine {
 namespace {
@@ -53,96 +54,15 @@ enum class Kind : std::uint32_t {
 
 /// Bytes of one element of the kind, of a text the least; 0 for what no array is made of here.
 std::uint64_t least_bytes(Kind kind) {
-  switch (kind) {
-    case Kind::kU8:
-    case Kind::kI8:
-    case Kind::kBool:
-      return 1;
-    case Kind::kU16:
-    case Kind::kI16:
-      return 2;
-    case Kind::kU32:
-    case Kind::kI32:
-    case Kind::kF32:
-      return 4;
-    case Kind::kU64:
-    case Kind::kI64:
-    case Kind::kF64:
-    case Kind::kText:
-      return 8;
-    case Kind::kArray:
-      return 0;
-  }
-  return 0;
-}
-
-/// A name out of the file, fit for a message.
-std::string shown(std::string_view name) {
-  constexpr std::size_t kShown = 80;
-  std::string text = "'";
-  for (const char c : name.substr(0, kShown)) text += c >= ' ' && c <= '~' ? c : '?';
-  return text + (name.size() > kShown ? "...'" : "'");
+  constexpr std::array<std::uint8_t, 13> kBytes = {1, 1, 2, 2, 4, 4, 4, 1, 8, 0, 8, 8, 8};
+  const auto number = static_cast<std::size_t>(kind);
+  return number < kBytes.size() ? kBytes[number] : 0;
 }
 
 std::optional<TensorType> known_type(std::uint32_t number) {
   const auto type = static_cast<TensorType>(number);
   if (to_string(type) == "unknown") return std::nullopt;
   return type;
-}
-
-std::string name_of_unknown(std::uint32_t type) {
-  switch (type) {
-    case 16:
-      return "IQ2_XXS";
-    case 17:
-      return "IQ2_XS";
-    case 18:
-      return "IQ3_XXS";
-    case 19:
-      return "IQ1_S";
-    case 20:
-      return "IQ4_NL";
-    case 21:
-      return "IQ3_S";
-    case 22:
-      return "IQ2_S";
-    case 23:
-      return "IQ4_XS";
-    case 24:
-      return "I8";
-    case 25:
-      return "I16";
-    case 26:
-      return "I32";
-    case 27:
-      return "I64";
-    case 28:
-      return "F64";
-    case 29:
-      return "IQ1_M";
-    case 34:
-      return "TQ1_0";
-    case 35:
-      return "TQ2_0";
-    case 39:
-      return "MXFP4";
-    default:
-      return "number " + std::to_string(type);
-  }
-}
-
-/// What a file that does not start with "GGUF" most likely is.
-Error not_gguf(std::span<const std::byte> bytes) {
-  const std::string_view start(reinterpret_cast<const char*>(bytes.data()),
-                               std::min<std::size_t>(bytes.size(), 64));
-  if (start.starts_with("version https://git-lfs")) {
-    return {ErrorCode::kCorrupt, "it is a Git LFS pointer, not the model itself", "run git lfs pull"};
-  }
-  if (start.starts_with("<!") || start.starts_with("<html")) {
-    return {ErrorCode::kCorrupt, "it is a web page, not a model", "fetch the file again"};
-  }
-  return {ErrorCode::kCorrupt, "it is not a GGUF file: it starts with " + shown(start.substr(0, 4)),
-          "name a .gguf file"};
 }
 
 /// The first failure is kept, with the place it was met at; from then on every read gives zero. So the
@@ -324,7 +244,7 @@ void HeaderReader::read_tensor() {
   const auto type = known_type(number_of_type);
   if (!type) {
     return refuse(ErrorCode::kModel,
-                  where_ + " is of type " + name_of_unknown(number_of_type) + ", which is not supported",
+                  where_ + " is of type " + name_of_unknown_type(number_of_type) + ", which is not supported",
                   "take a file quantised as Q8_0, Q6_K, Q5_K_M, Q4_K_M or Q4_0");
   }
   tensor.type = *type;

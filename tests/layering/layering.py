@@ -35,6 +35,7 @@ LIBRARIES = {
     "lmdb.h": ["cache/store/*.cpp"],
     "git2.h git2/*": ["cache/track/*.cpp"],
     "tree_sitter/*": ["cache/chunk/*.cpp"],
+    "boost/locale/utf.hpp": ["engine/tokenizer/utf8.cpp"],
     "boost/* asio.hpp asio/*": ["daemon/net/*", "cli/client.cpp"],
     "toml++/* toml.hpp": ["base/*.cpp"],
     "nlohmann/json_fwd.hpp": ["daemon/protocol/*", "daemon/net/*", "cli/*", "integrations/*"],

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/tokenizer/vocabulary.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "engine/model/gguf.h"
+
+namespace kvboost::engine {
+namespace {
+
+constexpr std::string_view kRemedy = "the model file is damaged or was converted wrongly: fetch it again";
+
+// Pieces that end an answer where they are control pieces: of the text, a turn, a message. A model that goes
+// on to open another file or repository has left the answer as well.
+constexpr std::array kEnds = {
+    "<|im_end|>",
+    "<|endoftext|>",
+    "<|end_of_text|>",
+    "<|eot_id|>",
+    "<|eom_id|>",
+    "<|end|>",
+    "<|eot|>",
+    "<|EOT|>",
+    "<EOT>",
+    "<|return|>",
+    "</s>",
+    "<eos>",
+    "<end_of_turn>",
+    "<turn|>",
+    "<｜end▁of▁sentence｜>",
+    "<|file_sep|>",
+    "<file_sep>",
+    "<|repo_name|>",
+    "<repo_name>",
+    "<|fim_pad|>",
+    "<fim_pad>",
+    "<|file_separator|>",
+};
+
+// Markup that is not of the form <|name|>.
+constexpr std::array kMarkup = {
+    "<s>",
+    "</s>",
+    "<bos>",
+    "<eos>",
+    "<pad>",
+    "<start_of_turn>",
+    "<end_of_turn>",
+    "[INST]",
+    "[/INST]",
+    "<fim_prefix>",
+    "<fim_middle>",
+    "<fim_suffix>",
+    "<fim_pad>",
+    "<file_sep>",
+    "<repo_name>",
+    "<filename>",
+    "<EOT>",
+    "[SYSTEM_PROMPT]",
+    "[/SYSTEM_PROMPT]",
+};
+
+bool looks_like_markup(std::string_view text) {
+  const bool barred =
+      (text.starts_with("<|") && text.ends_with("|>")) || (text.starts_with("<｜") && text.ends_with("｜>"));
+  return (barred && text.size() > 4) || std::ranges::find(kMarkup, text) != kMarkup.end();
+}
+
+}  // namespace
+
+Result<Vocabulary> Vocabulary::read(const Gguf& gguf) {
+  Vocabulary vocabulary;
+  if (auto read = vocabulary.read_pieces(gguf); !read) return fail(read.error());
+  if (auto read = vocabulary.read_types(gguf); !read) return fail(read.error());
+  if (auto read = vocabulary.read_ends(gguf); !read) return fail(read.error());
+  return vocabulary;
+}
+
+Result<void> Vocabulary::read_pieces(const Gguf& gguf) {
+  const std::vector<std::string>* texts = gguf.texts("tokenizer.ggml.tokens");
+  if (texts == nullptr || texts->empty())
+    return fail(ErrorCode::kModel, "the model file has no vocabulary (tokenizer.ggml.tokens)",
+                std::string(kRemedy));
+  if (texts->size() > static_cast<std::size_t>(std::numeric_limits<TokenId>::max()))
+    return fail(ErrorCode::kModel, "the vocabulary has more pieces than a token id can name",
+                std::string(kRemedy));
+  texts_ = *texts;
+  ids_.reserve(texts_.size());
+  for (std::size_t i = 0; i < texts_.size(); ++i) {
+    const auto [at, added] = ids_.emplace(texts_[i], static_cast<TokenId>(i));
+    if (!added)
+      return fail(ErrorCode::kModel,
+                  "the vocabulary holds \"" + texts_[i] + "\" twice, as " + std::to_string(at->second) +
+                      " and " + std::to_string(i),
+                  std::string(kRemedy));
+  }
+  return {};
+}
+
+Result<void> Vocabulary::read_types(const Gguf& gguf) {
+  types_.assign(texts_.size(), PieceType::kNormal);
+  if (const auto* types = gguf.integers("tokenizer.ggml.token_type")) {
+    if (types->size() != texts_.size())
+      return fail(ErrorCode::kModel,
+                  "the vocabulary has " + std::to_string(texts_.size()) + " pieces but " +
+                      std::to_string(types->size()) + " types (tokenizer.ggml.token_type)",
+                  std::string(kRemedy));
+    for (std::size_t i = 0; i < types_.size(); ++i) {
+      const std::int64_t type = (*types)[i];
+      types_[i] = type >= 1 && type <= 6 ? static_cast<PieceType>(type) : PieceType::kUnused;
+    }
+  }
+  for (std::size_t i = 0; i < types_.size(); ++i) {
+    const bool plain = types_[i] == PieceType::kNormal || types_[i] == PieceType::kUserDefined;
+    if (plain && looks_like_markup(texts_[i])) types_[i] = PieceType::kControl;
+  }
+  return {};
+}
+
+Result<void> Vocabulary::read_ends(const Gguf& gguf) {
+  const auto named = [&](const std::string& key) -> Result<std::optional<TokenId>> {
+    const auto id = gguf.integer(key);
+    if (!id) return std::nullopt;
+    if (*id < 0 || *id >= size())
+      return fail(ErrorCode::kModel,
+                  key + " is " + std::to_string(*id) + ", but the vocabulary has " + std::to_string(size()) +
+                      " pieces",
+                  std::string(kRemedy));
+    return static_cast<TokenId>(*id);
+  };
+  const auto bos = named("tokenizer.ggml.bos_token_id");
+  if (!bos) return fail(bos.error());
+  bos_ = *bos;
+  for (const char* key :
+       {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"}) {
+    const auto end = named(key);
+    if (!end) return fail(end.error());
+    if (!*end) continue;
+    ends_.push_back(**end);
+    types_[static_cast<std::size_t>(**end)] = PieceType::kControl;
+  }
+  for (const char* text : kEnds)
+    if (const auto id = find(text); id && type(*id) == PieceType::kControl) ends_.push_back(*id);
+  std::ranges::sort(ends_);
+  return {};
+}
+
+std::optional<TokenId> Vocabulary::find(std::string_view text) const {
+  const auto at = ids_.find(text);
+  return at == ids_.end() ? std::nullopt : std::optional(at->second);
+}
+
+bool Vocabulary::is_end(TokenId id) const {
+  return std::ranges::binary_search(ends_, id);
+}
+
+}  // namespace kvboost::engine
