@@ -85,6 +85,10 @@ std::optional<TokenId> Tokenizer::special(std::string_view piece) const {
   return impl_->vocabulary.find(piece);
 }
 
+std::string_view Tokenizer::piece(TokenId id) const {
+  return impl_->vocabulary.contains(id) ? impl_->vocabulary.text(id) : std::string_view();
+}
+
 std::string_view Tokenizer::bytes(TokenId id) const {
   return impl_->vocabulary.contains(id) ? std::string_view(impl_->bytes[static_cast<std::size_t>(id)])
                                         : std::string_view();

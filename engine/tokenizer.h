@@ -38,6 +38,10 @@ class Tokenizer {
   /// The id whose vocabulary entry is exactly `piece` ("<|im_start|>"); for templates.
   [[nodiscard]] std::optional<TokenId> special(std::string_view piece) const;
 
+  /// The id's vocabulary entry as it stands in the file, control tokens too; `special` leads back. Empty when
+  /// out of range.
+  [[nodiscard]] std::string_view piece(TokenId id) const;
+
   /// Bytes of one token. Control tokens give an empty string. A multi-byte character can be spread over
   /// several tokens: see Utf8Stream.
   [[nodiscard]] std::string_view bytes(TokenId id) const;
