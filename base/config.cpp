@@ -8,7 +8,6 @@
 #include "base/bytes.h"
 #include "base/config_file.h"
 #include "base/duration.h"
-#include "base/nearest.h"
 #include "base/paths.h"
 
 namespace kvboost {
@@ -28,15 +27,6 @@ Error at(std::string_view where, const Error& error) {
 
 std::string place(const std::filesystem::path& file, int line) {
   return file.string() + ":" + std::to_string(line);
-}
-
-Error unknown_option(std::string_view where, std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const Option& option : option_table()) names.push_back(option.name);
-  const std::string_view near = nearest(name, names);
-  return {ErrorCode::kInvalidArgument,
-          std::string(where) + ": there is no option '" + std::string(name) + "'",
-          near.empty() ? "`kvboost config` lists them" : "did you mean '" + std::string(near) + "'?"};
 }
 
 /// The repository's root by the look of it: the nearest directory upwards that holds `.git`, else where we
@@ -102,7 +92,7 @@ Result<Config> Config::load(const ConfigSources& sources) {
   }
   for (const auto& [name, text] : sources.flags) {
     const Option* option = find_option(name);
-    if (option == nullptr) return fail(unknown_option("flags", name));
+    if (option == nullptr) return fail(at("flags", unknown_option(name)));
     if (auto good = check_value(*option, text); !good) return fail(at(flag_name(*option), good.error()));
     config.values_.find(name)->second = {text, Origin::kFlag, flag_name(*option)};
   }
@@ -116,7 +106,7 @@ Result<void> Config::read_user_file(const ConfigSources& sources) {
   for (const ConfigEntry& entry : *entries) {
     const std::string where = place(*sources.user_file, entry.line);
     const Option* option = find_option(entry.name);
-    if (option == nullptr) return fail(unknown_option(where, entry.name));
+    if (option == nullptr) return fail(at(where, unknown_option(entry.name)));
     if (auto good = check_value(*option, entry.text); !good) return fail(at(where, good.error()));
     values_.find(entry.name)->second = {entry.text, Origin::kUserFile, where};
   }
@@ -135,7 +125,7 @@ void Config::read_repository_file(const ConfigSources& sources) {
     const std::string where = place(*sources.repository_file, entry.line);
     const Option* option = find_option(entry.name);
     if (option == nullptr) {
-      warnings_.push_back(unknown_option(where, entry.name).text() + "; ignored");
+      warnings_.push_back(at(where, unknown_option(entry.name)).text() + "; ignored");
     } else if (option->trust == Trust::kUser) {
       warnings_.push_back(where + ": a repository may not set " + entry.name + "; ignored");
     } else if (auto good = check_value(*option, entry.text); !good) {

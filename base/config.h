@@ -47,6 +47,8 @@ struct Option {
 [[nodiscard]] std::span<const Option> option_table();
 /// nullptr for a name that is not in the table.
 [[nodiscard]] const Option* find_option(std::string_view name);
+/// The error for a name that is not in the table, with the one that was probably meant.
+[[nodiscard]] Error unknown_option(std::string_view name);
 /// "--max-disk", "KVBOOST_MAX_DISK".
 [[nodiscard]] std::string flag_name(const Option& option);
 [[nodiscard]] std::string variable_name(const Option& option);

@@ -224,8 +224,8 @@ Result<void> edit_config_file(const std::filesystem::path& file, std::string_vie
     auto old = read_text(target);
     if (!old) return fail(old.error());
     text = std::move(*old);
-  } else if (auto made = ensure_private_dir(file.parent_path()); !made) {
-    return fail(made.error());
+  } else if (!std::filesystem::is_directory(file.parent_path(), error)) {
+    if (auto made = ensure_private_dir(file.parent_path()); !made) return fail(made.error());
   }
   const auto edited = edit_config(text, file.string(), name, value);
   if (!edited) return fail(edited.error());

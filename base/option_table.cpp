@@ -7,10 +7,12 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/config.h"
 #include "base/duration.h"
+#include "base/nearest.h"
 
 namespace kvboost {
 namespace {
@@ -125,6 +127,14 @@ std::span<const Option> option_table() {
 const Option* find_option(std::string_view name) {
   const auto* row = std::ranges::find(kTable, name, &Option::name);
   return row == kTable.end() ? nullptr : row;
+}
+
+Error unknown_option(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Option& option : kTable) names.push_back(option.name);
+  const std::string_view near = nearest(name, names);
+  return {ErrorCode::kInvalidArgument, "there is no option '" + std::string(name) + "'",
+          near.empty() ? "`kvboost config` lists them" : "did you mean '" + std::string(near) + "'?"};
 }
 
 std::string flag_name(const Option& option) {

@@ -39,7 +39,7 @@ LIBRARIES = {
     "boost/* asio.hpp asio/*": ["daemon/net/*", "cli/client.cpp"],
     "toml++/* toml.hpp": ["base/*.cpp"],
     "nlohmann/json_fwd.hpp": ["daemon/protocol/*", "daemon/net/*", "cli/*", "integrations/*"],
-    "nlohmann/*": ["daemon/protocol/*", "daemon/net/*.cpp", "cli/*.cpp", "integrations/*.cpp"],
+    "nlohmann/*": ["daemon/protocol/*", "daemon/net/*.cpp", "daemon/models/*.cpp", "cli/*.cpp", "integrations/*.cpp"],
     "CLI/*": ["cli/*", "daemon/main.cpp"],
     "openssl/*": ["base/*.cpp"],
     "spdlog/*": ["base/log.*"],
