@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/pipeline/live_sequences.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace kvboost::daemon {
+namespace {
+
+std::int32_t shared_prefix(const engine::Sequence& sequence, std::span<const engine::TokenId> tokens) {
+  const auto cells = sequence.tokens();
+  const auto positions = sequence.positions();
+  const std::size_t most = std::min(cells.size(), tokens.size() - 1);
+  std::size_t n = 0;
+  while (n < most && cells[n] == tokens[n] && positions[n] == static_cast<std::int32_t>(n)) ++n;
+  return static_cast<std::int32_t>(n);
+}
+
+}  // namespace
+
+LiveSequences::LiveSequences(engine::Engine& engine, std::int32_t max_sequences, std::uint64_t max_bytes)
+    : engine_(&engine), max_sequences_(std::max(1, max_sequences)), max_bytes_(max_bytes) {}
+
+Result<engine::Sequence> LiveSequences::take(std::span<const engine::TokenId> tokens) {
+  auto best = kept_.end();
+  std::int32_t best_shared = 0;
+  for (auto it = kept_.begin(); it != kept_.end(); ++it) {
+    const std::int32_t shared = tokens.empty() ? 0 : shared_prefix(*it, tokens);
+    if (shared > best_shared) {
+      best = it;
+      best_shared = shared;
+    }
+  }
+  // Cutting loses what stands behind the prefix. While there is room for another sequence, one that would
+  // lose more than it gives (another conversation that merely begins with the same header) is left alone.
+  const bool room = count() < max_sequences_;
+  if (best == kept_.end() || (room && best->size() - best_shared > best_shared)) {
+    return engine_->new_sequence();
+  }
+  engine::Sequence sequence = std::move(*best);
+  kept_.erase(best);
+  sequence.truncate(best_shared);
+  return sequence;
+}
+
+void LiveSequences::give_back(engine::Sequence sequence) {
+  kept_.push_front(std::move(sequence));
+  while (count() > max_sequences_ || (bytes() > max_bytes_ && count() > 1)) kept_.pop_back();
+  if (bytes() > max_bytes_) kept_.clear();
+}
+
+std::uint64_t LiveSequences::bytes() const {
+  std::uint64_t sum = 0;
+  for (const auto& sequence : kept_) sum += sequence.bytes();
+  return sum;
+}
+
+}  // namespace kvboost::daemon

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// LiveSequences: the KV of the last few requests, kept so that a prompt which begins like one of them
+// continues it instead of being read again. Engine thread only; the engine must outlive it.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <span>
+
+#include "base/error.h"
+#include "engine/engine.h"
+
+namespace kvboost::daemon {
+
+class LiveSequences {
+ public:
+  /// Keeps at most `max_sequences`, and at most `max_bytes` in those that are not in use.
+  LiveSequences(engine::Engine& engine, std::int32_t max_sequences, std::uint64_t max_bytes);
+
+  /// The sequence that shares the longest prefix with `tokens`, cut to that prefix (which is at least one
+  /// token shorter than `tokens`, since something must be computed to have logits); an empty one when none is
+  /// worth cutting. It is the caller's until it is given back.
+  [[nodiscard]] Result<engine::Sequence> take(std::span<const engine::TokenId> tokens);
+
+  /// Keeps a sequence as the most recent, and forgets the oldest ones beyond the limits.
+  void give_back(engine::Sequence sequence);
+
+  [[nodiscard]] std::int32_t count() const { return static_cast<std::int32_t>(kept_.size()); }
+  [[nodiscard]] std::uint64_t bytes() const;
+
+ private:
+  engine::Engine* engine_;
+  std::int32_t max_sequences_;
+  std::uint64_t max_bytes_;
+  std::list<engine::Sequence> kept_;  // most recent first
+};
+
+}  // namespace kvboost::daemon

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// ModelHost: the one loaded model and its life: loaded on the engine thread when first wanted, warmed up
+// before it is called ready, replaced on `use`, unloaded when idle. Any thread may call it; the engine inside
+// a Lease is for the engine thread, its tokenizer and template for any.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "base/error.h"
+#include "daemon/pipeline/live_sequences.h"
+#include "daemon/pipeline/scheduler.h"
+#include "daemon/prompt/chat_template.h"
+#include "engine/engine.h"
+
+namespace kvboost::daemon {
+
+struct LoadedModel {
+  std::filesystem::path path;
+  std::unique_ptr<engine::Engine> engine;
+  ChatTemplate chat;
+  LiveSequences live;
+};
+
+struct ModelLimits {
+  std::int32_t live_sequences = 4;
+  std::uint64_t live_bytes = 1ULL << 30;
+};
+
+class ModelHost {
+ public:
+  /// Finds the file of the model that is wanted; called again for each load that is tried.
+  using Locate = std::function<Result<std::filesystem::path>()>;
+
+  /// Keeps the model loaded while it lives. Must not outlive the host.
+  class Lease {
+   public:
+    Lease(Lease&& other) noexcept;
+    Lease& operator=(Lease&&) = delete;
+    ~Lease();
+    [[nodiscard]] LoadedModel& operator*() const { return *model_; }
+    [[nodiscard]] LoadedModel* operator->() const { return model_; }
+
+   private:
+    friend class ModelHost;
+    Lease(ModelHost* host, LoadedModel* model) : host_(host), model_(model) {}
+    ModelHost* host_;
+    LoadedModel* model_;
+  };
+
+  enum class State { kIdle, kLoading, kReady };
+
+  /// What `status` shows.
+  struct Snapshot {
+    State state = State::kIdle;
+    std::filesystem::path path;  // empty before the first load
+    std::string name;
+    std::string error;  // of the last load, empty when it succeeded
+    std::optional<engine::EngineInfo> info;
+    std::uint64_t live_bytes = 0;
+    std::int32_t live_sequences = 0;
+  };
+
+  /// `options.model` is ignored: `locate` says it.
+  ModelHost(Scheduler& engine_thread, Locate locate, engine::EngineOptions options, ModelLimits limits);
+  ~ModelHost();
+  ModelHost(const ModelHost&) = delete;
+  ModelHost& operator=(const ModelHost&) = delete;
+
+  /// Begins to load, if nothing is loaded. Errors show in the snapshot and to those who acquire.
+  void prepare();
+
+  /// Waits until the model is ready; `progress` gets 0..100 meanwhile. Not to be called on the engine thread.
+  /// An earlier failure is tried anew.
+  [[nodiscard]] Result<Lease> acquire(const std::function<void(std::int64_t)>& progress,
+                                      std::stop_token stop);
+
+  /// The next `acquire` asks `locate` again and loads what it says; requests under way finish with the old
+  /// one.
+  void reload();
+
+  /// Unloads when nothing has used the model for `idle`. Returns when to look again.
+  std::chrono::steady_clock::time_point unload_if_idle(std::chrono::duration<double> idle);
+
+  /// Engine thread, while it holds a lease: refreshes what the snapshot says of live sequences.
+  void note_live(const LoadedModel& model);
+
+  [[nodiscard]] Snapshot snapshot() const;
+
+ private:
+  void start_load_locked(std::unique_lock<std::mutex>& lock);
+  void load();
+  void finish_load(Result<std::unique_ptr<LoadedModel>> loaded);
+  void release();
+
+  Scheduler* engine_thread_;
+  Locate locate_;
+  engine::EngineOptions options_;
+  ModelLimits limits_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::unique_ptr<LoadedModel> model_;
+  Snapshot snapshot_;
+  std::optional<Error> error_;
+  std::int64_t load_percent_ = 0;
+  std::uint64_t loads_finished_ = 0;
+  std::int32_t leases_ = 0;
+  bool stale_ = false;  // `reload` was asked for
+  std::chrono::steady_clock::time_point last_use_ = std::chrono::steady_clock::now();
+  std::stop_source closing_;
+};
+
+}  // namespace kvboost::daemon

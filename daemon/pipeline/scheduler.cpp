@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/pipeline/scheduler.h"
+
+#include <pthread.h>
+
+#include <condition_variable>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "base/log.h"
+
+namespace kvboost::daemon {
+namespace {
+
+/// Place in the queue: by priority, then by arrival.
+struct Ticket {
+  Priority priority;
+  std::uint64_t number;
+  auto operator<=>(const Ticket&) const = default;
+};
+
+Error cancelled() {
+  return {ErrorCode::kCancelled, "cancelled before it began", {}};
+}
+Error closing() {
+  return {ErrorCode::kBusy, "the daemon is stopping", "try again in a moment"};
+}
+
+}  // namespace
+
+struct Scheduler::State {
+  struct Entry {
+    Job job;
+    std::optional<std::stop_callback<std::function<void()>>> on_stop;
+  };
+  using EntryRef = std::shared_ptr<Entry>;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::map<Ticket, EntryRef> queue;
+  std::uint64_t next_number = 0;
+  std::int32_t running = 0;
+  bool closed = false;
+
+  /// The job at the front if it is more urgent than `limit` (or any, without one).
+  EntryRef take_locked(std::optional<Priority> limit) {
+    if (queue.empty() || (limit && queue.begin()->first.priority >= *limit)) return nullptr;
+    EntryRef entry = std::move(queue.begin()->second);
+    queue.erase(queue.begin());
+    ++running;
+    return entry;
+  }
+
+  void drop(Ticket ticket) {
+    EntryRef entry;
+    {
+      const std::lock_guard lock(mutex);
+      const auto found = queue.find(ticket);
+      if (found == queue.end()) return;  // taken already: the job looks at its stop token itself
+      entry = std::move(found->second);
+      queue.erase(found);
+    }
+    entry->job.drop(cancelled());
+  }
+
+  void run(const EntryRef& entry) {
+    try {
+      if (entry->job.stop.stop_requested()) {
+        entry->job.drop(cancelled());
+      } else {
+        entry->job.run();
+      }
+    } catch (const std::exception& error) {
+      log::error("a job failed: {}", error.what());
+    }
+    const std::lock_guard lock(mutex);
+    --running;
+  }
+
+  void work() {
+    for (;;) {
+      EntryRef entry;
+      {
+        std::unique_lock lock(mutex);
+        changed.wait(lock, [&] { return closed || !queue.empty(); });
+        entry = take_locked(std::nullopt);
+        if (!entry) return;
+      }
+      run(entry);
+    }
+  }
+};
+
+Scheduler::Scheduler(const std::string& thread_name, int n_threads) : state_(std::make_shared<State>()) {
+  for (int i = 0; i < n_threads; ++i) {
+    threads_.emplace_back([state = state_, name = thread_name.substr(0, 15)] {
+      pthread_setname_np(pthread_self(), name.c_str());
+      state->work();
+    });
+  }
+}
+
+Scheduler::~Scheduler() {
+  close();
+}
+
+void Scheduler::submit(Priority priority, Job job) {
+  const auto entry = std::make_shared<State::Entry>(std::move(job), std::nullopt);
+  Ticket ticket{priority, 0};
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (!state_->closed) {
+      ticket.number = state_->next_number++;
+      state_->queue.emplace(ticket, entry);
+    } else {
+      ticket.number = UINT64_MAX;
+    }
+  }
+  if (ticket.number == UINT64_MAX) return entry->job.drop(closing());
+  state_->changed.notify_one();
+  // Armed when it is queued, so that a stop never goes unseen; a job that was taken meanwhile is not found
+  // any more.
+  entry->on_stop.emplace(entry->job.stop, [state = state_, ticket] { state->drop(ticket); });
+}
+
+void Scheduler::yield_to_more_urgent(Priority mine) {
+  for (;;) {
+    State::EntryRef entry;
+    {
+      const std::lock_guard lock(state_->mutex);
+      entry = state_->take_locked(mine);
+    }
+    if (!entry) return;
+    state_->run(entry);
+  }
+}
+
+void Scheduler::close() {
+  std::map<Ticket, State::EntryRef> dropped;
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->closed = true;
+    dropped.swap(state_->queue);
+  }
+  state_->changed.notify_all();
+  for (const auto& [ticket, entry] : dropped) entry->job.drop(closing());
+}
+
+Scheduler::Load Scheduler::load() const {
+  const std::lock_guard lock(state_->mutex);
+  return {state_->running, static_cast<std::int32_t>(state_->queue.size())};
+}
+
+}  // namespace kvboost::daemon
