@@ -39,12 +39,8 @@ LIBRARIES = {
     "boost/* asio.hpp asio/*": ["daemon/net/*", "cli/client.cpp"],
     "toml++/* toml.hpp": ["base/*.cpp"],
     "nlohmann/json_fwd.hpp": ["daemon/protocol/*", "daemon/net/*", "cli/*", "integrations/*"],
-<<<<<<< Updated upstream
-    "nlohmann/*": ["daemon/protocol/*", "daemon/net/*.cpp", "daemon/models/*.cpp", "cli/*.cpp", "integrations/*.cpp"],
-=======
-    "nlohmann/*": ["daemon/protocol/*", "daemon/net/*.cpp", "cli/*.cpp", "integrations/*.cpp",
+    "nlohmann/*": ["daemon/protocol/*", "daemon/net/*.cpp", "daemon/models/*.cpp", "cli/*.cpp", "integrations/*.cpp",
                    "daemon/pipeline/conversation_file.cpp"],
->>>>>>> Stashed changes
     "CLI/*": ["cli/*", "daemon/main.cpp"],
     "openssl/*": ["base/*.cpp"],
     "spdlog/*": ["base/log.*"],
