@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/bytes.h"
+#include "base/file_descriptor.h"
 
 namespace kvboost::cache {
 namespace {
@@ -27,22 +28,22 @@ Result<struct stat> look_at(int directory, const std::string& name) {
   return status;
 }
 
-Result<Descriptor> open_folder(int directory, const std::string& name) {
+Result<FileDescriptor> open_folder(int directory, const std::string& name) {
   const auto status = look_at(directory, name);
   if (!status) return fail(status.error());
   if (!S_ISDIR(status->st_mode)) return fail(ErrorCode::kNotFound, "no such file");
-  Descriptor folder(::openat(directory, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  FileDescriptor folder(::openat(directory, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!folder.is_open()) return fail_open(errno);
   return folder;
 }
 
-Result<Descriptor> open_file(int directory, const std::string& name) {
+Result<FileDescriptor> open_file(int directory, const std::string& name) {
   const auto status = look_at(directory, name);
   if (!status) return fail(status.error());
   if (S_ISDIR(status->st_mode)) return fail(ErrorCode::kInvalidArgument, "a folder");
   if (!S_ISREG(status->st_mode)) return fail(ErrorCode::kInvalidArgument, "not a regular file");
   // Should it have become a FIFO since, O_NONBLOCK keeps the call from waiting.
-  Descriptor file(
+  FileDescriptor file(
       ::openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!file.is_open()) return fail_open(errno);
   return file;
@@ -72,10 +73,6 @@ Result<std::string> read_all(int file, std::uint64_t max_bytes) {
 
 }  // namespace
 
-Descriptor::~Descriptor() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 std::string larger_than(std::uint64_t max_bytes) {
   return "larger than " + human_size(max_bytes);
 }
@@ -85,7 +82,7 @@ Result<std::string> read_beneath(const std::filesystem::path& root, std::string_
   if (path.empty() || path.find('\0') != std::string_view::npos) {
     return fail(ErrorCode::kInvalidArgument, "not a file name");
   }
-  Descriptor folder(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  FileDescriptor folder(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!folder.is_open()) return fail_open(errno);
   std::size_t begin = 0;
   while (true) {

@@ -7,31 +7,10 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "base/error.h"
 
 namespace kvboost::cache {
-
-/// Owns a file descriptor.
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Descriptor();
-
-  [[nodiscard]] int get() const { return fd_; }
-  [[nodiscard]] bool is_open() const { return fd_ >= 0; }
-  /// Gives the descriptor away.
-  [[nodiscard]] int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
 
 /// The bytes of root/path. `path` is relative, with '/' between parts, none of them "." or "..". The message
 /// of an error is the bare reason ("symbolic link", "larger than 64 MB", ...); kNotFound when there is no

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file_descriptor.h"
 #include "cache/track/beneath.h"
 
 namespace kvboost::cache {
@@ -37,8 +38,8 @@ bool has(int folder, const char* name) {
   return ::fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-Descriptor open_folder(int parent, const std::string& name) {
-  return Descriptor(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+FileDescriptor open_folder(int parent, const std::string& name) {
+  return FileDescriptor(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
 std::int64_t nanoseconds(const struct timespec& time) {
@@ -57,7 +58,7 @@ Walk::Walk(std::filesystem::path root, const WalkLimits& limits)
       own_rules_(read_beneath(root_, kIgnoreFile, limits.max_file_bytes).value_or(std::string())) {}
 
 Result<FileListing> Walk::run(const GitRules& rules) {
-  const Descriptor root(::open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const FileDescriptor root(::open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat status = {};
   if (!root.is_open() || ::fstat(root.get(), &status) != 0) return fail_errno(root_.string(), errno);
   device_ = status.st_dev;
@@ -118,7 +119,7 @@ void Walk::inner_folder(int parent, const std::string& name, const std::string& 
   if (++place.depth > limits_.max_depth) {
     return skip(path, "more than " + std::to_string(limits_.max_depth) + " folders deep");
   }
-  const Descriptor fd = open_folder(parent, name);
+  const FileDescriptor fd = open_folder(parent, name);
   if (!fd.is_open()) return skip(path, std::string("unreadable: ") + std::strerror(errno));
   if (submodule) return inner_repository(fd.get(), path, place.depth);
   if (!tracked) {
