@@ -3,6 +3,7 @@
 
 #include "engine/model/gguf.h"
 #include "engine/tokenizer/byte_level.h"
+#include "engine/tokenizer/sentence_piece.h"
 #include "engine/tokenizer/user_pieces.h"
 #include "engine/tokenizer/utf8.h"
 #include "engine/tokenizer/vocabulary.h"
@@ -49,15 +50,16 @@ Tokenizer::~Tokenizer() = default;
 
 Result<Tokenizer> Tokenizer::from_gguf(const Gguf& gguf, bool force) {
   const std::string_view model = gguf.text("tokenizer.ggml.model").value_or("");
-  if (model != "gpt2")
+  if (model != "gpt2" && model != "llama")
     return fail(ErrorCode::kModel,
                 model.empty() ? "the model file has no tokenizer (tokenizer.ggml.model)"
                               : "unknown tokenizer \"" + std::string(model) + "\" (tokenizer.ggml.model)",
-                "known is gpt2");
+                "known are gpt2 and llama");
   auto vocabulary = Vocabulary::read(gguf);
   if (!vocabulary) return fail(vocabulary.error());
   auto impl = std::make_unique<Impl>(std::move(*vocabulary));
-  auto encoder = ByteLevelEncoder::read(gguf, impl->vocabulary, force);
+  auto encoder = model == "gpt2" ? ByteLevelEncoder::read(gguf, impl->vocabulary, force)
+                                 : SentencePieceEncoder::read(gguf, impl->vocabulary);
   if (!encoder) return fail(encoder.error());
   impl->encoder = std::move(*encoder);
   impl->index_pieces();
@@ -67,7 +69,10 @@ Result<Tokenizer> Tokenizer::from_gguf(const Gguf& gguf, bool force) {
   return Tokenizer(std::move(impl));
 }
 
-std::vector<TokenId> Tokenizer::encode(std::string_view text) const {
+std::vector<TokenId> Tokenizer::encode(std::string_view text, TextPosition position) const {
+  std::string spaced;
+  if (position == TextPosition::kStart && impl_->encoder->adds_space() && !text.empty())
+    text = spaced.append(" ").append(text);
   std::vector<TokenId> ids;
   ids.reserve(text.size() / 3);
   while (!text.empty()) {

@@ -18,6 +18,10 @@ namespace kvboost::engine {
 class Gguf;
 using TokenId = std::int32_t;
 
+/// Where a text stands in a prompt. At the very start, a model whose training put a space before every text
+/// (Llama 2, Mistral) gets that space; everywhere else text is taken as it is.
+enum class TextPosition { kInside, kStart };
+
 class Tokenizer {
  public:
   /// Reads tokenizer.ggml.* . An unknown tokenizer.ggml.model or .pre is kModel, with the names that are
@@ -29,8 +33,10 @@ class Tokenizer {
   ~Tokenizer();
 
   /// Ids of `text` (any bytes; invalid UTF-8 goes through as bytes). Control and special tokens are never
-  /// produced, whatever the text says: "<|im_end|>" comes out as ordinary tokens.
-  [[nodiscard]] std::vector<TokenId> encode(std::string_view text) const;
+  /// produced, whatever the text says: "<|im_end|>" comes out as ordinary tokens. A byte for which the
+  /// vocabulary has no token at all (SmolLM2 lacks a few control characters) is left out.
+  [[nodiscard]] std::vector<TokenId> encode(std::string_view text,
+                                            TextPosition position = TextPosition::kInside) const;
 
   /// How many tokens `encode` gives.
   [[nodiscard]] std::size_t count(std::string_view text) const { return encode(text).size(); }
@@ -52,7 +58,7 @@ class Tokenizer {
   [[nodiscard]] bool is_end(TokenId id) const;       // end of text, of turn, of message
   [[nodiscard]] bool is_control(TokenId id) const;
   [[nodiscard]] std::int32_t vocabulary() const;
-  [[nodiscard]] std::string_view pre_tokenizer() const;  // "smollm"
+  [[nodiscard]] std::string_view pre_tokenizer() const;  // "smollm"; empty for SentencePiece
   /// tokenizer.chat_template, or empty.
   [[nodiscard]] std::string_view chat_template() const;
 

@@ -2,6 +2,7 @@
 #include "engine/tokenizer/byte_level.h"
 
 #include "engine/model/gguf.h"
+#include "engine/tokenizer/compose.h"
 #include "engine/tokenizer/merger.h"
 #include "engine/tokenizer/utf8.h"
 
@@ -101,6 +102,8 @@ void ByteLevelEncoder::index_whole_words() {
 
 void ByteLevelEncoder::encode(std::string_view text, std::vector<TokenId>& ids) const {
   if (text.empty()) return;
+  const std::string composed = pre_tokenizer_.composes() ? compose(text) : std::string();
+  if (pre_tokenizer_.composes()) text = composed;
   std::string key;
   for (const std::string_view word : pre_tokenizer_.split(text)) {
     if (!whole_words_.empty()) {

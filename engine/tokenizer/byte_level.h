@@ -27,6 +27,7 @@ class ByteLevelEncoder : public Encoder {
   [[nodiscard]] std::string bytes(TokenId id) const override;
   [[nodiscard]] std::string_view pre_tokenizer() const override { return pre_tokenizer_.name(); }
   [[nodiscard]] bool adds_bos() const override { return pre_tokenizer_.adds_bos(); }
+  [[nodiscard]] bool adds_space() const override { return false; }
 
  private:
   ByteLevelEncoder(const Vocabulary& vocabulary, PreTokenizer pre_tokenizer, std::size_t merges);

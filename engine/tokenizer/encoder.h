@@ -28,6 +28,8 @@ class Encoder {
   [[nodiscard]] virtual std::string_view pre_tokenizer() const = 0;
   /// Whether a prompt begins with BOS where the file does not say.
   [[nodiscard]] virtual bool adds_bos() const = 0;
+  /// Whether the model was trained on texts with a space put before them.
+  [[nodiscard]] virtual bool adds_space() const = 0;
 };
 
 }  // namespace kvboost::engine

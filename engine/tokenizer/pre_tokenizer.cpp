@@ -11,36 +11,56 @@
 namespace kvboost::engine {
 namespace {
 
-// White space by the Unicode property: PCRE2's own \s also takes U+180E, which the reference tokenizers do
-// not.
+// Classes are spelt so that every PCRE2 gives the same words: white space by the Unicode property, since
+// PCRE2's own \s also takes U+180E; and with what Unicode 15 and 16 added, which the reference knows and
+// Debian 12's PCRE2 does not.
 #define SPACE R"(\p{White_Space})"
-#define GPT2_SPACES "|" SPACE "+(?!\\P{White_Space})|" SPACE "+"
-#define LINE_SPACES "|" SPACE "*[\\r\\n]+" GPT2_SPACES
-#define CONTRACTIONS "'(?:s|t|re|ve|m|ll|d)"
-#define WORD_AND_SIGN R"(|[^\r\n\p{L}\p{N}]?\p{L}+)"
-#define SIGNS R"(| ?[^\p{White_Space}\p{L}\p{N}]+[\r\n]*)"
+#define LETTER                                                                                                  \
+  R"(\p{L}\x{1C89}\x{1C8A}\x{A7CB}-\x{A7CD}\x{A7DA}-\x{A7DC}\x{105C0}-\x{105F3}\x{10D4A}-\x{10D65})"            \
+  R"(\x{10D6F}-\x{10D85}\x{10EC2}-\x{10EC4}\x{1123F}\x{11240}\x{11380}-\x{11389}\x{1138B}\x{1138E})"            \
+  R"(\x{11390}-\x{113B5}\x{113B7}\x{113D1}\x{113D3}\x{11BC0}-\x{11BE0}\x{11F02}\x{11F04}-\x{11F10})"            \
+  R"(\x{11F12}-\x{11F33}\x{1342F}\x{13441}-\x{13446}\x{13460}-\x{143FA}\x{16100}-\x{1611D}\x{16D40}-\x{16D6C})" \
+  R"(\x{18CFF}\x{1B132}\x{1B155}\x{1DF25}-\x{1DF2A}\x{1E030}-\x{1E06D}\x{1E4D0}-\x{1E4EB}\x{1E5D0}-\x{1E5ED})"  \
+  R"(\x{1E5F0}\x{2B739}\x{2EBF0}-\x{2EE5D}\x{31350}-\x{323AF})"
+#define NUMBER                                                                                     \
+  R"(\p{N}\x{10D40}-\x{10D49}\x{116D0}-\x{116E3}\x{11BF0}-\x{11BF9}\x{11F50}-\x{11F59}\x{16130}-)" \
+  R"(\x{16139}\x{16D70}-\x{16D79}\x{1CCF0}-\x{1CCF9}\x{1D2C0}-\x{1D2D3}\x{1E4F0}-\x{1E4F9}\x{1E5F1}-\x{1E5FA})"
+#define PUNCTUATION                                                                                  \
+  R"(\p{P}\x{1B4E}\x{1B4F}\x{1B7F}\x{10D6E}\x{113D4}\x{113D5}\x{113D7}\x{113D8}\x{11B00}-\x{11B09})" \
+  R"(\x{11BE1}\x{11F43}-\x{11F4F}\x{16D6D}-\x{16D6F}\x{1E5FF})"
 
-constexpr const char* kGpt2[] = {CONTRACTIONS
-                                 R"(| ?\p{L}+| ?\p{N}+| ?[^\p{White_Space}\p{L}\p{N}]+)" GPT2_SPACES};
+#define CONTRACTION "'(?:s|t|re|ve|m|ll|d)"
+#define LETTERS "| ?[" LETTER "]+"
+#define SIGNS "| ?[^" SPACE LETTER NUMBER "]+"
+#define SPACES "|" SPACE R"(+(?!\P{White_Space})|)" SPACE "+"
+#define SIGN_AND_LETTERS R"(|[^\r\n)" LETTER NUMBER "]?[" LETTER "]+"
+#define SIGNS_AND_LINES SIGNS R"([\r\n]*)"
+#define LINES "|" SPACE R"(*[\r\n]+)"
+
+constexpr const char* kGpt2[] = {CONTRACTION LETTERS "| ?[" NUMBER "]+" SIGNS SPACES};
 // Each digit alone, then as above within what lies between digits: for the look-ahead, a digit ends the text.
-constexpr const char* kDigitsAlone[] = {CONTRACTIONS
-                                        R"(| ?\p{L}+|\p{N}| ?[^\p{White_Space}\p{L}\p{N}]+)"
-                                        R"(|\p{White_Space}+(?![^\p{White_Space}\p{N}])|\p{White_Space}+)"};
-constexpr const char* kQwen2[] = {"(?i:" CONTRACTIONS ")" WORD_AND_SIGN R"(|\p{N})" SIGNS LINE_SPACES};
-constexpr const char* kLlama3[] = {"(?i:" CONTRACTIONS ")" WORD_AND_SIGN R"(|\p{N}{1,3})" SIGNS LINE_SPACES};
-constexpr const char* kDeepSeekCoder[] = {
-    R"([\r\n])", R"(\p{White_Space}?\p{L}+)", R"(\p{White_Space}?\p{P}+)",
-    R"([\x{4E00}-\x{9FA5}\x{800}-\x{4E00}\x{AC00}-\x{D7FF}]+)", R"(\p{N})"};
-constexpr const char* kDefault[] = {R"([\p{P}$+<=>^~|]+)",
-                                    CONTRACTIONS R"(| ?\p{L}+| ?\p{N}+| ?[^\p{White_Space}\p{L}\p{N}]+)"
-                                                 R"(|\p{White_Space}+(?!\P{White_Space}))",
-                                    R"(\p{N}+)", "[0-9][0-9][0-9]"};
+// Here the reference knows Unicode 17.
+#define DIGIT NUMBER R"(\x{11DE0}-\x{11DE9}\x{16FF4}-\x{16FF6})"
+constexpr const char* kDigitsAlone[] = {CONTRACTION LETTERS "|[" DIGIT "]| ?[^" SPACE LETTER DIGIT "]+|" SPACE
+                                                            "+(?![^" SPACE DIGIT "])|" SPACE "+"};
+constexpr const char* kQwen2[] = {"(?i:" CONTRACTION ")" SIGN_AND_LETTERS "|[" NUMBER
+                                  "]" SIGNS_AND_LINES LINES SPACES};
+constexpr const char* kLlama3[] = {"(?i:" CONTRACTION ")" SIGN_AND_LETTERS "|[" NUMBER
+                                   "]{1,3}" SIGNS_AND_LINES LINES SPACES};
+constexpr const char* kDeepSeekCoder[] = {R"([\r\n])", SPACE "?[" LETTER "]+", SPACE "?[" PUNCTUATION "]+",
+                                          R"([\x{4E00}-\x{9FA5}\x{800}-\x{4E00}\x{AC00}-\x{D7FF}]+)",
+                                          "[" DIGIT "]"};
+constexpr const char* kDefault[] = {"[" PUNCTUATION "$+<=>^~|]+",
+                                    CONTRACTION LETTERS "| ?[" NUMBER "]+" SIGNS "|" SPACE
+                                                        R"(+(?!\P{White_Space}))",
+                                    "[" NUMBER "]+", "[0-9][0-9][0-9]"};
 
 struct Known {
   std::string_view name;
   std::span<const char* const> patterns;
   bool whole_words_first = false;
   bool adds_bos = false;
+  bool composes = false;
 };
 
 constexpr std::array kKnown = {
@@ -54,10 +74,9 @@ constexpr std::array kKnown = {
     Known{"refact", kDigitsAlone},
     Known{"command-r", kDigitsAlone},
     Known{"codeshell", kDigitsAlone},
-    Known{"qwen2", kQwen2},
+    Known{"qwen2", kQwen2, false, false, true},
     Known{"deepseek-r1-qwen", kQwen2},
     Known{"stablelm2", kQwen2},
-    Known{"megrez", kQwen2},
     Known{"llama-bpe", kLlama3, true, true},
     Known{"llama3", kLlama3, true, true},
     Known{"llama-v3", kLlama3, true, true},
@@ -145,6 +164,7 @@ Result<PreTokenizer> PreTokenizer::named(std::string_view name) {
   pre_tokenizer.name_ = name;
   pre_tokenizer.whole_words_first_ = known->whole_words_first;
   pre_tokenizer.adds_bos_ = known->adds_bos;
+  pre_tokenizer.composes_ = known->composes;
   for (const char* text : known->patterns) {
     auto pattern = Pattern::compile(text);
     if (!pattern) return fail(pattern.error());

@@ -26,6 +26,8 @@ class PreTokenizer {
   [[nodiscard]] bool whole_words_first() const { return whole_words_first_; }
   /// Whether a prompt begins with BOS where the file does not say.
   [[nodiscard]] bool adds_bos() const { return adds_bos_; }
+  /// Whether text is brought into Unicode's normal form C first.
+  [[nodiscard]] bool composes() const { return composes_; }
 
   /// The words of `text` (well-formed UTF-8), in order; together they are the text. Linear time.
   [[nodiscard]] std::vector<std::string_view> split(std::string_view text) const;
@@ -37,6 +39,7 @@ class PreTokenizer {
   std::string name_;
   bool whole_words_first_ = false;
   bool adds_bos_ = false;
+  bool composes_ = false;
   std::vector<Pattern> patterns_;  // each cuts what the one before it left
 };
 

@@ -39,33 +39,21 @@ constexpr std::array kEnds = {
     "<|file_separator|>",
 };
 
-// Markup that is not of the form <|name|>.
+// Markup that is not of the form <|name|> and no HTML either.
 constexpr std::array kMarkup = {
-    "<s>",
-    "</s>",
-    "<bos>",
-    "<eos>",
-    "<pad>",
-    "<start_of_turn>",
-    "<end_of_turn>",
-    "[INST]",
-    "[/INST]",
-    "<fim_prefix>",
-    "<fim_middle>",
-    "<fim_suffix>",
-    "<fim_pad>",
-    "<file_sep>",
-    "<repo_name>",
-    "<filename>",
-    "<EOT>",
-    "[SYSTEM_PROMPT]",
-    "[/SYSTEM_PROMPT]",
+    "<start_of_turn>",  "<end_of_turn>", "[INST]",       "[/INST]",      "[SYSTEM_PROMPT]",
+    "[/SYSTEM_PROMPT]", "<fim_prefix>",  "<fim_middle>", "<fim_suffix>", "<fim_pad>",
+    "<file_sep>",       "<repo_name>",   "<filename>",   "<EOT>",
 };
 
 bool looks_like_markup(std::string_view text) {
   const bool barred =
       (text.starts_with("<|") && text.ends_with("|>")) || (text.starts_with("<｜") && text.ends_with("｜>"));
   return (barred && text.size() > 4) || std::ranges::find(kMarkup, text) != kMarkup.end();
+}
+
+bool is_bracketed(std::string_view text) {
+  return (text.starts_with('<') && text.ends_with('>')) || (text.starts_with('[') && text.ends_with(']'));
 }
 
 }  // namespace
@@ -139,7 +127,7 @@ Result<void> Vocabulary::read_ends(const Gguf& gguf) {
     if (!end) return fail(end.error());
     if (!*end) continue;
     ends_.push_back(**end);
-    types_[static_cast<std::size_t>(**end)] = PieceType::kControl;
+    if (is_bracketed(text(**end))) types_[static_cast<std::size_t>(**end)] = PieceType::kControl;
   }
   for (const char* text : kEnds)
     if (const auto id = find(text); id && type(*id) == PieceType::kControl) ends_.push_back(*id);

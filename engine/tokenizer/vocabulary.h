@@ -46,7 +46,7 @@ class Vocabulary {
   [[nodiscard]] PieceType type(TokenId id) const { return types_[static_cast<std::size_t>(id)]; }
   [[nodiscard]] std::optional<TokenId> find(std::string_view text) const;
 
-  /// tokenizer.ggml.<name>, for instance "bos_token_id".
+  /// tokenizer.ggml.bos_token_id.
   [[nodiscard]] std::optional<TokenId> bos() const { return bos_; }
   [[nodiscard]] bool is_end(TokenId id) const;
 

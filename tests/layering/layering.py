@@ -31,7 +31,7 @@ OURS = {
 LIBRARIES = {
     "torch/* ATen/* c10/* caffe2/*": ["engine/*.cpp", "engine/*/*"],
     "hwy/* omp.h immintrin.h cblas.h": ["engine/*.cpp", "engine/*/*"],
-    "pcre2.h": ["engine/tokenizer/*.cpp"],
+    "pcre2.h utf8proc.h": ["engine/tokenizer/*.cpp"],
     "lmdb.h": ["cache/store/*.cpp"],
     "git2.h git2/*": ["cache/track/*.cpp"],
     "tree_sitter/*": ["cache/chunk/*.cpp"],

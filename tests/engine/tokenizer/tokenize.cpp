@@ -2,11 +2,13 @@
 // kvboost-tokenize MODEL [--time]: the token ids of texts, for comparisons with other tokenizers. On stdin
 // each text is its length in bytes, a newline and the bytes; on stdout each gives one line of ids. --time
 // adds a line on stderr with the time that encoding took.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <iostream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/model/gguf.h"
 #include "engine/tokenizer.h"
@@ -14,10 +16,11 @@
 namespace {
 
 using kvboost::engine::Gguf;
+using kvboost::engine::TextPosition;
 using kvboost::engine::Tokenizer;
 using Clock = std::chrono::steady_clock;
 
-int encode_all(const Tokenizer& tokenizer, bool timed) {
+int encode_all(const Tokenizer& tokenizer, TextPosition position, bool timed) {
   std::size_t bytes = 0;
   std::size_t tokens = 0;
   Clock::duration spent{};
@@ -26,7 +29,7 @@ int encode_all(const Tokenizer& tokenizer, bool timed) {
     std::string text(std::stoull(line), '\0');
     if (!std::cin.read(text.data(), static_cast<std::streamsize>(text.size()))) return 1;
     const auto start = Clock::now();
-    const auto ids = tokenizer.encode(text);
+    const auto ids = tokenizer.encode(text, position);
     spent += Clock::now() - start;
     bytes += text.size();
     tokens += ids.size();
@@ -45,9 +48,13 @@ int encode_all(const Tokenizer& tokenizer, bool timed) {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fputs("usage: kvboost-tokenize MODEL [--time]\n", stderr);
+    std::fputs("usage: kvboost-tokenize MODEL [--start] [--time]\n", stderr);
     return 2;
   }
+  const std::vector<std::string_view> options(argv + 2, argv + argc);
+  const auto given = [&](std::string_view option) {
+    return std::find(options.begin(), options.end(), option) != options.end();
+  };
   const auto gguf = Gguf::open(argv[1]);
   if (!gguf) {
     std::fprintf(stderr, "%s\n", gguf.error().text().c_str());
@@ -58,5 +65,6 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", tokenizer.error().text().c_str());
     return 1;
   }
-  return encode_all(*tokenizer, argc > 2 && std::string_view(argv[2]) == "--time");
+  return encode_all(*tokenizer, given("--start") ? TextPosition::kStart : TextPosition::kInside,
+                    given("--time"));
 }
