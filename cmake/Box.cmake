@@ -7,8 +7,15 @@ target_compile_options(kvboost_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow
   -Wno-sign-conversion -Wno-restrict -Werror=return-type -Werror=unused-result)
 target_include_directories(kvboost_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/generated)
 if(KVBOOST_SANITIZE)
-  target_compile_options(kvboost_flags INTERFACE -fsanitize=${KVBOOST_SANITIZE} -fno-omit-frame-pointer -g)
+  # What UBSan finds ends the program, as with ASan: a test that only prints it would pass.
+  target_compile_options(kvboost_flags INTERFACE -fsanitize=${KVBOOST_SANITIZE} -fno-sanitize-recover=all
+    -fno-omit-frame-pointer -g)
   target_link_options(kvboost_flags INTERFACE -fsanitize=${KVBOOST_SANITIZE})
+endif()
+if(KVBOOST_FUZZ)
+  # Code tells the fuzzers where it has been; only they link then.
+  target_compile_options(kvboost_flags INTERFACE
+    $<IF:$<CXX_COMPILER_ID:Clang>,-fsanitize=fuzzer-no-link,-fsanitize-coverage=trace-pc>)
 endif()
 
 function(kvboost_box name)
