@@ -175,14 +175,28 @@ json encode(const T& value) {
 }
 
 template <class T>
+std::string encode_text(const T& value) {
+  return encode(value).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+template <class T>
 Result<T> decode(const json& object) {
   if (object.is_null()) return FieldReader::read<T>(json::object(), "");  // params may be left out
   return FieldReader::read<T>(object, "");
 }
 
-#define KVBOOST_METHOD_STRUCT(Type)  \
-  template json encode(const Type&); \
-  template Result<Type> decode(const json&)
+template <class T>
+Result<T> decode_text(std::string_view text) {
+  const json value = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (value.is_discarded()) return fail(ErrorCode::kProtocol, "not JSON");
+  return decode<T>(value);
+}
+
+#define KVBOOST_METHOD_STRUCT(Type)              \
+  template json encode(const Type&);             \
+  template std::string encode_text(const Type&); \
+  template Result<Type> decode(const json&);     \
+  template Result<Type> decode_text(std::string_view)
 
 KVBOOST_METHOD_STRUCT(Nothing);
 KVBOOST_METHOD_STRUCT(InitializeParams);

@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -170,7 +171,13 @@ struct ShutdownParams {
 /// file go through encode_path (path_text.h). Null and absent fields keep the struct's default.
 template <class T>
 nlohmann::json encode(const T& value);
+/// encode(value) as JSON text on one line; text that is not UTF-8 gets U+FFFD in place of the bad bytes.
+template <class T>
+[[nodiscard]] std::string encode_text(const T& value);
 template <class T>
 [[nodiscard]] Result<T> decode(const nlohmann::json& json);
+/// decode of JSON text; kProtocol if it is none.
+template <class T>
+[[nodiscard]] Result<T> decode_text(std::string_view text);
 
 }  // namespace kvboost::protocol

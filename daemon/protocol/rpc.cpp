@@ -117,6 +117,10 @@ json encode_error(const RpcError& error) {
   return object;
 }
 
+std::string to_text(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
 json to_json(const Request& request) {
   json object = {{"jsonrpc", "2.0"}, {"id", encode_id(request.id)}, {"method", request.method}};
   if (!request.params.is_null()) object["params"] = request.params;
@@ -188,8 +192,21 @@ std::expected<Message, ParseFailure> parse_message(std::string_view line) {
 }
 
 std::string serialise(const Message& message) {
-  const json object = std::visit([](const auto& value) { return to_json(value); }, message);
-  return object.dump(-1, ' ', false, json::error_handler_t::replace);
+  return to_text(std::visit([](const auto& value) { return to_json(value); }, message));
+}
+
+std::string result_line(const Id& id, std::string_view result) {
+  return R"({"jsonrpc":"2.0","id":)" + to_text(encode_id(id)) + R"(,"result":)" + std::string(result) + "}";
+}
+
+std::string error_line(const std::optional<Id>& id, const RpcError& error) {
+  return serialise(Response{id, std::unexpected(error)});
+}
+
+std::string notification_line(std::string_view method, const Id& id, std::string_view params) {
+  const bool has_fields = params != "{}";
+  return R"({"jsonrpc":"2.0","method":)" + to_text(method) + R"(,"params":{"id":)" + to_text(encode_id(id)) +
+         (has_fields ? "," : "") + std::string(params.substr(1)) + "}";
 }
 
 }  // namespace kvboost::protocol

@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "base/error.h"
+#include "daemon/protocol/message_id.h"
 
 namespace kvboost::protocol {
 
@@ -22,10 +23,6 @@ inline constexpr int kMethodNotFound = -32601;
 
 /// Deepest nesting of arrays and objects in a message.
 inline constexpr int kMaxDepth = 64;
-
-using Id = std::variant<std::int64_t, std::string>;
-[[nodiscard]] nlohmann::json encode_id(const Id& id);
-[[nodiscard]] std::optional<Id> decode_id(const nlohmann::json& json);
 
 struct RpcError {
   int code = 0;
@@ -59,7 +56,15 @@ struct ParseFailure {
 };
 [[nodiscard]] std::expected<Message, ParseFailure> parse_message(std::string_view line);
 
-/// One line, without its newline. Text that is not UTF-8 is sent with U+FFFD in place of the bad bytes.
+/// One line, without its newline, as are those below. Text that is not UTF-8 is sent with U+FFFD in place of
+/// the bad bytes.
 [[nodiscard]] std::string serialise(const Message& message);
+
+/// A response whose result is JSON text already (encode_text).
+[[nodiscard]] std::string result_line(const Id& id, std::string_view result);
+[[nodiscard]] std::string error_line(const std::optional<Id>& id, const RpcError& error);
+/// A notification that belongs to request `id`: `params` is the text of an object, which gets "id" put in
+/// front.
+[[nodiscard]] std::string notification_line(std::string_view method, const Id& id, std::string_view params);
 
 }  // namespace kvboost::protocol

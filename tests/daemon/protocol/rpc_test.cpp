@@ -116,6 +116,22 @@ TEST(Rpc, SerialisedMessagesAreOneLineAndReadBack) {
   EXPECT_EQ(std::get<Request>(*message).params["question"], "x\r\ny");
 }
 
+TEST(Rpc, LinesFromTextReadBackAsTheSameMessages) {
+  const auto result = parse_message(result_line(Id("a\"b"), R"({"x":1})"));
+  ASSERT_TRUE(result);
+  EXPECT_EQ(std::get<Response>(*result).id, Id("a\"b"));
+  EXPECT_EQ(std::get<Response>(*result).result.value(), json({{"x", 1}}));
+  for (const char* params : {"{}", R"({"text":"}"})"}) {
+    const auto message = parse_message(notification_line("ask/token", Id(5), params));
+    ASSERT_TRUE(message) << params;
+    const auto& notification = std::get<Notification>(*message);
+    EXPECT_EQ(notification.method, "ask/token");
+    json expected = json::parse(params);
+    expected["id"] = 5;
+    EXPECT_EQ(notification.params, expected);
+  }
+}
+
 TEST(Rpc, TextThatIsNotUtf8IsSentReplaced) {
   const std::string line = serialise(
       Response{Id(1), std::unexpected(to_rpc_error({ErrorCode::kIo, "cannot open \xff.gguf", "\xc3"}))});
