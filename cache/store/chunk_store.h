@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// ChunkStore: where records are kept, found by prefix key (the same tokens behind the same left context) and
+// by content key (the same tokens behind whatever). Tiers stand behind this one interface. Any thread may
+// call any method.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/digest.h"
+#include "base/error.h"
+#include "cache/store/record.h"
+
+namespace kvboost::cache {
+
+/// A record that stays where it is while this handle lives, whatever is evicted meanwhile. Its checksum was
+/// verified. Hold it for as long as a decode takes, no longer: one in the disk tier keeps a read transaction
+/// open.
+class RecordRef {
+ public:
+  RecordRef(RecordView view, std::shared_ptr<const void> pin) : view_(view), pin_(std::move(pin)) {}
+  [[nodiscard]] const RecordInfo& info() const { return view_.info; }
+  [[nodiscard]] std::span<const std::byte> payload() const { return view_.payload; }
+  [[nodiscard]] std::size_t bytes() const { return kRecordHeaderBytes + view_.payload.size(); }
+  /// Header and payload.
+  [[nodiscard]] std::span<const std::byte> record() const {
+    return {view_.payload.data() - kRecordHeaderBytes, bytes()};
+  }
+
+ private:
+  RecordView view_;
+  std::shared_ptr<const void> pin_;
+};
+
+/// A record on its way in: sealed bytes (seal_record), shared with whoever still reads them.
+using SealedRecord = std::shared_ptr<const std::vector<std::byte>>;
+
+struct TierStats {
+  std::string name;  // "memory", "disk"
+  std::uint64_t records = 0;
+  std::uint64_t bytes = 0;  // of records
+  std::uint64_t used = 0;   // what the tier takes of memory or disk, overhead included
+  std::uint64_t limit = 0;
+  std::uint64_t hits = 0;
+  std::uint64_t misses = 0;
+  std::uint64_t evictions = 0;
+  std::uint64_t corrupt = 0;
+  std::uint64_t failures = 0;  // operations that failed; the service went on without
+  std::string problem;         // why the tier is off or was rebuilt, in one line, or empty
+};
+
+class ChunkStore {
+ public:
+  virtual ~ChunkStore() = default;
+
+  /// Three outcomes: the record; nothing (absent); an error (the tier failed: go on uncached).
+  [[nodiscard]] virtual Result<std::optional<RecordRef>> get(const Digest& prefix_key) = 0;
+  /// Prefix keys of records with this content, in no order.
+  [[nodiscard]] virtual Result<std::vector<Digest>> prefixes_of(const Digest& content_key) = 0;
+  /// Whether a record is there, without touching its recency.
+  [[nodiscard]] virtual bool contains(const Digest& prefix_key) = 0;
+  /// Takes a record, evicting others to make room. One that is there already is left alone.
+  [[nodiscard]] virtual Result<void> put(const SealedRecord& record) = 0;
+  /// True if it was there.
+  virtual Result<bool> erase(const Digest& prefix_key) = 0;
+  [[nodiscard]] virtual std::vector<TierStats> stats() const = 0;
+};
+
+}  // namespace kvboost::cache

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/store/eviction_order.h"
+
+#include <algorithm>
+
+namespace kvboost::cache {
+namespace {
+
+/// How far one record may outweigh the average one, so that no number from a damaged file rules the cache.
+constexpr double kMostWeight = 4.0;
+
+double cost_a_byte(const EvictionOrder::Entry& entry) {
+  return entry.bytes == 0 ? 0 : static_cast<double>(entry.rebuild_ms) / static_cast<double>(entry.bytes);
+}
+
+double relative(double value, double sum, std::size_t count) {
+  if (!(sum > 0) || !(value >= 0)) return 1;
+  return std::clamp(value * static_cast<double>(count) / sum, 1 / kMostWeight, kMostWeight);
+}
+
+}  // namespace
+
+double EvictionOrder::weight(const Entry& entry) const {
+  return relative(entry.importance, importance_sum_, entries_.size()) *
+         relative(cost_a_byte(entry), cost_sum_, entries_.size());
+}
+
+EvictionOrder::Place EvictionOrder::place_of(const Digest& key, const Slot& slot) {
+  return {slot.entry.referenced, slot.entry.credit, slot.turn, key};
+}
+
+void EvictionOrder::insert(const Digest& key, const Entry& entry) {
+  erase(key);
+  Slot& slot = entries_[key];
+  slot = {entry, next_turn_++};
+  bytes_ += entry.bytes;
+  importance_sum_ += std::max(0.0F, entry.importance);
+  cost_sum_ += std::max(0.0, cost_a_byte(entry));
+  if (slot.entry.credit <= 0) slot.entry.credit = floor_ + weight(entry);
+  order_.insert(place_of(key, slot));
+}
+
+void EvictionOrder::touch(const Digest& key, std::int64_t time) {
+  const auto found = entries_.find(key);
+  if (found == entries_.end()) return;
+  order_.erase(place_of(key, found->second));
+  found->second.entry.credit = floor_ + weight(found->second.entry);
+  found->second.entry.last_use = time;
+  found->second.turn = next_turn_++;
+  order_.insert(place_of(key, found->second));
+}
+
+void EvictionOrder::erase(const Digest& key) {
+  const auto found = entries_.find(key);
+  if (found == entries_.end()) return;
+  const Entry& entry = found->second.entry;
+  bytes_ -= entry.bytes;
+  importance_sum_ -= std::max(0.0F, entry.importance);
+  cost_sum_ -= std::max(0.0, cost_a_byte(entry));
+  order_.erase(place_of(key, found->second));
+  entries_.erase(found);
+}
+
+void EvictionOrder::set_referenced(const Digest& key, bool referenced) {
+  const auto found = entries_.find(key);
+  if (found == entries_.end() || found->second.entry.referenced == referenced) return;
+  order_.erase(place_of(key, found->second));
+  found->second.entry.referenced = referenced;
+  order_.insert(place_of(key, found->second));
+}
+
+const EvictionOrder::Entry* EvictionOrder::find(const Digest& key) const {
+  const auto found = entries_.find(key);
+  return found == entries_.end() ? nullptr : &found->second.entry;
+}
+
+std::optional<Digest> EvictionOrder::victim(const std::function<bool(const Digest&)>& spared) const {
+  for (const Place& place : order_) {
+    if (!spared || !spared(place.key)) return place.key;
+  }
+  return std::nullopt;
+}
+
+void EvictionOrder::evicted(const Digest& key) {
+  if (const Entry* entry = find(key); entry != nullptr) floor_ = std::max(floor_, entry->credit);
+  erase(key);
+}
+
+void EvictionOrder::for_each(const std::function<void(const Digest&, const Entry&)>& visit) const {
+  for (const auto& [key, slot] : entries_) visit(key, slot.entry);
+}
+
+}  // namespace kvboost::cache

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// LmdbEnv: one LMDB environment (lmdb.tech) with what a cache needs of it: a map that grows, readers that may
+// outlive a call, damage noticed before it is touched. Any thread may read; one at a time writes. lmdb.h
+// stays in the .cpp.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace kvboost::cache {
+
+/// The databases of the environment.
+enum class Table { kBlocks = 0, kContents = 1, kMeta = 2, kManifest = 3 };
+inline constexpr std::array<const char*, 4> kTableNames = {"blocks", "contents", "meta", "manifest"};
+
+using Bytes = std::span<const std::byte>;
+
+/// Codes of a failed call: kBusy when the map is full (grow or make room, then try again), kCorrupt when the
+/// file is damaged, kIo for what the system refused (its errno in the message).
+class LmdbEnv {
+ public:
+  class Read;
+  class Write;
+
+  /// Opens or creates `directory`/data.mdb with a map of at least `map_bytes`. A file that is damaged or cut
+  /// short is kCorrupt, found before a page of it is read.
+  [[nodiscard]] static Result<std::unique_ptr<LmdbEnv>> open(const std::filesystem::path& directory,
+                                                             std::uint64_t map_bytes);
+  ~LmdbEnv();
+  LmdbEnv(const LmdbEnv&) = delete;
+  LmdbEnv& operator=(const LmdbEnv&) = delete;
+
+  /// A view of one moment. Bytes that it gives stay while it lives.
+  [[nodiscard]] Result<std::shared_ptr<Read>> read();
+
+  /// Runs `body` in a write transaction, committed if it returns no error.
+  [[nodiscard]] Result<void> write(const std::function<Result<void>(Write&)>& body);
+
+  /// Waits for live reads, then sets the map's size.
+  [[nodiscard]] Result<void> resize(std::uint64_t map_bytes);
+  [[nodiscard]] std::uint64_t map_bytes() const;
+  /// Bytes of the file that hold data or free pages.
+  [[nodiscard]] std::uint64_t file_bytes() const;
+  /// A copy without free pages into `directory`, which must be empty.
+  [[nodiscard]] Result<void> compact_to(const std::filesystem::path& directory);
+  /// Whether the file is still the one in the directory (it may have been removed under us).
+  [[nodiscard]] bool in_place() const;
+
+ private:
+  struct Impl;
+  explicit LmdbEnv(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+class LmdbEnv::Read {
+ public:
+  ~Read();
+  Read(const Read&) = delete;
+  Read& operator=(const Read&) = delete;
+
+  [[nodiscard]] Result<std::optional<Bytes>> get(Table table, Bytes key) const;
+  /// Every value under one key (kContents) or every pair (the others); `visit` returns false to stop.
+  [[nodiscard]] Result<void> for_each_value(Table table, Bytes key,
+                                            const std::function<bool(Bytes value)>& visit) const;
+  [[nodiscard]] Result<void> for_each(Table table,
+                                      const std::function<bool(Bytes key, Bytes value)>& visit) const;
+
+ private:
+  friend class LmdbEnv;
+  struct Impl;
+  explicit Read(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+class LmdbEnv::Write {
+ public:
+  [[nodiscard]] Result<void> put(Table table, Bytes key, Bytes value);
+  /// Absent is fine. With `value`, that one of several (kContents).
+  [[nodiscard]] Result<void> erase(Table table, Bytes key, std::optional<Bytes> value = {});
+  [[nodiscard]] Result<std::optional<Bytes>> get(Table table, Bytes key);
+  [[nodiscard]] Result<void> clear(Table table);
+
+ private:
+  friend class LmdbEnv;
+  Write(void* txn, const unsigned* dbi) : txn_(txn), dbi_(dbi) {}
+  void* txn_;
+  const unsigned* dbi_;
+};
+
+}  // namespace kvboost::cache

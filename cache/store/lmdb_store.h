@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// LmdbStore: the tier of records on disk. It never makes a request fail: damage is moved aside and begun
+// anew, a full or failing disk is told once and then left alone for a while. Reads from any thread; writes
+// are serialised.
+//
+// Files: <directory>/kv-v<version>/data.mdb. Tables, keys and values little-endian:
+//   blocks:   prefix key → record (record.h)
+//   contents: content key → prefix key, many
+//   meta:     prefix key → bytes:u64 credit:f64 importance:f32 rebuild_ms:f32 last_use:i64 (Unix seconds)
+//             model:u8[32] referenced:u8 zero{7}
+//   manifest: (manifest.h)
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <unordered_set>
+
+#include "cache/store/chunk_store.h"
+#include "cache/store/eviction_order.h"
+#include "cache/store/lmdb_env.h"
+
+namespace kvboost::cache {
+
+struct DiskLimits {
+  std::uint64_t max_bytes = 5ULL << 30;   // of the file; hard
+  std::uint64_t free_floor = 1ULL << 30;  // the file does not grow into the last free bytes of its disk
+};
+
+class LmdbStore final : public ChunkStore {
+ public:
+  /// `model` marks what is put from now on (namespace). Fails only when there can be no disk tier here at
+  /// all: the directory cannot be made, or lies on a file system that LMDB must not be used on
+  /// (kInvalidArgument, with its name).
+  [[nodiscard]] static Result<std::unique_ptr<LmdbStore>> open(const std::filesystem::path& directory,
+                                                               const DiskLimits& limits, const Digest& model);
+  ~LmdbStore() override;
+
+  [[nodiscard]] Result<std::optional<RecordRef>> get(const Digest& prefix_key) override;
+  [[nodiscard]] Result<std::vector<Digest>> prefixes_of(const Digest& content_key) override;
+  [[nodiscard]] bool contains(const Digest& prefix_key) override;
+  [[nodiscard]] Result<void> put(const SealedRecord& record) override;
+  Result<bool> erase(const Digest& prefix_key) override;
+  [[nodiscard]] std::vector<TierStats> stats() const override;
+
+  /// Removes the records that `chosen` says; returns their bytes. `dry_run` only counts.
+  using Chooser = std::function<bool(const Digest& prefix_key, const EvictionOrder::Entry& entry)>;
+  Result<std::uint64_t> remove_if(const Chooser& chosen, bool dry_run);
+  void for_each(const std::function<void(const Digest&, const EvictionOrder::Entry&)>& visit) const;
+
+  /// Verifies each record; damaged ones are removed. Calls back with (checked, all).
+  Result<std::uint64_t> verify(const std::function<bool(std::uint64_t, std::uint64_t)>& progress);
+
+  void set_referenced(const Digest& prefix_key, bool referenced);
+
+  /// Runs `body` on the environment, healing it when the body finds it damaged (manifest.h).
+  [[nodiscard]] Result<void> write(const std::function<Result<void>(LmdbEnv::Write&)>& body);
+  [[nodiscard]] Result<std::shared_ptr<LmdbEnv::Read>> read();
+
+  /// Writes recency down: now and then by itself, and on destruction.
+  void flush_uses() { flush_uses_beyond(0); }
+
+ private:
+  struct Meta;
+  LmdbStore(std::filesystem::path directory, DiskLimits limits, Digest model);
+
+  Result<void> open_env();
+  void flush_uses_beyond(std::size_t count);
+  Result<void> open_or_rebuild();
+  Result<void> load_meta();
+  Result<void> shrink_to_limit();
+  Result<void> put_once(const SealedRecord& record, const RecordInfo& info);
+  Result<void> make_room(std::uint64_t bytes);
+  Result<void> grow();
+  Result<std::uint64_t> evict(std::uint64_t bytes);
+  Result<void> erase_many(const std::vector<Digest>& keys);
+  std::uint64_t logical_limit() const;
+  Error failed(Error error);
+  bool resting() const;
+
+  std::filesystem::path directory_;
+  DiskLimits limits_;
+  Digest model_;
+
+  mutable std::shared_mutex env_mutex_;  // exclusive: replacing the environment
+  std::unique_ptr<LmdbEnv> env_;
+  std::mutex put_mutex_;
+
+  mutable std::mutex mutex_;  // all below
+  EvictionOrder order_;
+  std::unordered_set<Digest, DigestHash> used_;  // since the last flush
+  TierStats counts_;
+  std::chrono::steady_clock::time_point rest_until_{};
+  bool told_ = false;
+};
+
+}  // namespace kvboost::cache
