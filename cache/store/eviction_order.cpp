@@ -2,6 +2,7 @@
 #include "cache/store/eviction_order.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace kvboost::cache {
 namespace {
@@ -9,12 +10,16 @@ namespace {
 /// How far one record may outweigh the average one, so that no number from a damaged file rules the cache.
 constexpr double kMostWeight = 4.0;
 
+float sound(float value) {
+  return std::isfinite(value) ? std::max(0.0F, value) : 0.0F;
+}
+
 double cost_a_byte(const EvictionOrder::Entry& entry) {
   return entry.bytes == 0 ? 0 : static_cast<double>(entry.rebuild_ms) / static_cast<double>(entry.bytes);
 }
 
 double relative(double value, double sum, std::size_t count) {
-  if (!(sum > 0) || !(value >= 0)) return 1;
+  if (!(sum > 0)) return 1;
   return std::clamp(value * static_cast<double>(count) / sum, 1 / kMostWeight, kMostWeight);
 }
 
@@ -33,10 +38,12 @@ void EvictionOrder::insert(const Digest& key, const Entry& entry) {
   erase(key);
   Slot& slot = entries_[key];
   slot = {entry, next_turn_++};
+  slot.entry.importance = sound(entry.importance);
+  slot.entry.rebuild_ms = sound(entry.rebuild_ms);
   bytes_ += entry.bytes;
-  importance_sum_ += std::max(0.0F, entry.importance);
-  cost_sum_ += std::max(0.0, cost_a_byte(entry));
-  if (slot.entry.credit <= 0) slot.entry.credit = floor_ + weight(entry);
+  importance_sum_ += slot.entry.importance;
+  cost_sum_ += cost_a_byte(slot.entry);
+  if (!std::isfinite(entry.credit) || entry.credit <= 0) slot.entry.credit = floor_ + weight(entry);
   order_.insert(place_of(key, slot));
 }
 
@@ -55,8 +62,8 @@ void EvictionOrder::erase(const Digest& key) {
   if (found == entries_.end()) return;
   const Entry& entry = found->second.entry;
   bytes_ -= entry.bytes;
-  importance_sum_ -= std::max(0.0F, entry.importance);
-  cost_sum_ -= std::max(0.0, cost_a_byte(entry));
+  importance_sum_ -= entry.importance;
+  cost_sum_ -= cost_a_byte(entry);
   order_.erase(place_of(key, found->second));
   entries_.erase(found);
 }

@@ -25,12 +25,12 @@ class EvictionOrder {
     bool referenced = true;
     double credit = 0;          // kept across restarts; 0: not given yet
     Digest model{};             // whose block it is
-    std::int64_t last_use = 0;  // Unix seconds
+    std::int64_t last_use = 0;  // Unix nanoseconds
   };
 
   /// Adds or replaces.
   void insert(const Digest& key, const Entry& entry);
-  /// It was used at `time` (Unix seconds): its credit is renewed. Nothing if it is absent.
+  /// It was used at `time` (Unix nanoseconds): its credit is renewed. Nothing if it is absent.
   void touch(const Digest& key, std::int64_t time = 0);
   void erase(const Digest& key);
   void set_referenced(const Digest& key, bool referenced);

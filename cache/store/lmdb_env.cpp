@@ -201,6 +201,9 @@ Result<void> LmdbEnv::Read::for_each(Table table, const std::function<bool(Bytes
 
 Result<void> LmdbEnv::write(const std::function<Result<void>(Write&)>& body) {
   const std::lock_guard lock(impl_->write_mutex);
+  // A process that died while it read would keep every page from being used again.
+  int dead = 0;
+  mdb_reader_check(impl_->env, &dead);
   MDB_txn* txn = nullptr;
   if (const int code = mdb_txn_begin(impl_->env, nullptr, 0, &txn); code != 0) {
     return fail(error_of("begin", code));

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <utility>
 
 #include "base/bytes.h"
@@ -37,7 +36,7 @@ Digest digest_of(Bytes bytes) {
 }
 
 std::int64_t now() {
-  return static_cast<std::int64_t>(std::time(nullptr));
+  return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
 
 /// The value of table meta as it lies on disk.

@@ -6,7 +6,7 @@
 // Files: <directory>/kv-v<version>/data.mdb. Tables, keys and values little-endian:
 //   blocks:   prefix key → record (record.h)
 //   contents: content key → prefix key, many
-//   meta:     prefix key → bytes:u64 credit:f64 importance:f32 rebuild_ms:f32 last_use:i64 (Unix seconds)
+//   meta:     prefix key → bytes:u64 credit:f64 importance:f32 rebuild_ms:f32 last_use:i64 (Unix nanoseconds)
 //             model:u8[32] referenced:u8 zero{7}
 //   manifest: (manifest.h)
 #pragma once

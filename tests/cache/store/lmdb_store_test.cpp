@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/store/lmdb_store.h"
+
+#include <fcntl.h>
+#include <lmdb.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <thread>
+
+#include "tests/cache/store/store_fixture.h"
+
+namespace kvboost::cache {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMegabyte = 1ULL << 20;
+const Digest kModel = sha256("model");
+
+class LmdbStoreTest : public StoreTest {
+ protected:
+  std::unique_ptr<LmdbStore> open(std::uint64_t max_bytes = 64 * kMegabyte, std::uint64_t free_floor = 0) {
+    auto store = LmdbStore::open(directory_, {max_bytes, free_floor}, kModel);
+    EXPECT_TRUE(store.has_value()) << store.error().text();
+    return store ? std::move(*store) : nullptr;
+  }
+  [[nodiscard]] fs::path data_file() const { return directory_ / "kv-v1" / "data.mdb"; }
+};
+
+TEST_F(LmdbStoreTest, KeepsRecordsAcrossRestarts) {
+  {
+    auto store = open();
+    for (int i = 0; i < 20; ++i) ASSERT_TRUE(store->put(record_of(i, 100'000, 1, i % 4)).has_value());
+  }
+  auto store = open();
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(has(*store, i, 100'000)) << i;
+  EXPECT_EQ(store->prefixes_of(content_key(1))->size(), 5U);
+  EXPECT_TRUE(*store->erase(prefix_key(1)));
+  EXPECT_FALSE(*store->erase(prefix_key(1)));
+  EXPECT_FALSE(has(*store, 1, 100'000));
+  EXPECT_EQ(store->prefixes_of(content_key(1))->size(), 4U);
+}
+
+TEST_F(LmdbStoreTest, TheMapGrowsByItself) {
+  auto store = open(128 * kMegabyte);
+  for (int i = 0; i < 8; ++i) ASSERT_TRUE(store->put(record_of(i, 8 * kMegabyte)).has_value()) << i;
+  for (int i = 0; i < 8; ++i) EXPECT_TRUE(has(*store, i, 8 * kMegabyte)) << i;
+  EXPECT_EQ(store->stats().front().evictions, 0U);
+}
+
+TEST_F(LmdbStoreTest, NeverTakesMoreThanItsLimitHoweverMuchComes) {
+  constexpr std::uint64_t kLimit = 32 * kMegabyte;
+  auto store = open(kLimit);
+  for (int i = 0; i < 160; ++i) {
+    const std::size_t bytes = 100'000 + static_cast<std::size_t>(i * 7919 % 2'000'000);
+    ASSERT_TRUE(store->put(record_of(i, bytes)).has_value()) << i;
+    ASSERT_LE(disk_use(), kLimit + 2 * kMegabyte) << i;
+  }
+  EXPECT_TRUE(has(*store, 159, 100'000 + 159 * 7919 % 2'000'000));
+  EXPECT_GT(store->stats().front().evictions, 50U);
+}
+
+TEST_F(LmdbStoreTest, ALoweredLimitHoldsFromTheStart) {
+  {
+    auto store = open(64 * kMegabyte);
+    for (int i = 0; i < 25; ++i) ASSERT_TRUE(store->put(record_of(i, 2 * kMegabyte)).has_value());
+  }
+  ASSERT_GT(disk_use(), 40 * kMegabyte);
+  auto store = open(24 * kMegabyte);
+  EXPECT_LE(disk_use(), 24 * kMegabyte + 2 * kMegabyte);
+  EXPECT_TRUE(has(*store, 24, 2 * kMegabyte)) << "the newest stay";
+  EXPECT_TRUE(store->put(record_of(100, 2 * kMegabyte)).has_value());
+  EXPECT_LE(disk_use(), 24 * kMegabyte + 2 * kMegabyte);
+}
+
+TEST_F(LmdbStoreTest, ARecordLargerThanTheLimitIsRefused) {
+  auto store = open(16 * kMegabyte);
+  ASSERT_TRUE(store->put(record_of(1, kMegabyte)).has_value());
+  EXPECT_EQ(store->put(record_of(2, 20 * kMegabyte)).error().code, ErrorCode::kBusy);
+  EXPECT_TRUE(has(*store, 1, kMegabyte));
+}
+
+TEST_F(LmdbStoreTest, DoesNotGrowIntoTheLastFreeBytesOfTheDisk) {
+  auto store = open(1ULL << 40, 1ULL << 62);  // no disk has so much free
+  for (int i = 0; i < 12; ++i) ASSERT_TRUE(store->put(record_of(i, 4 * kMegabyte)).has_value()) << i;
+  EXPECT_LE(disk_use(), 300 * kMegabyte);
+}
+
+TEST_F(LmdbStoreTest, ADamagedRecordIsRemovedAndTheOthersStay) {
+  {
+    auto store = open();
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(store->put(record_of(i, 50'000)).has_value());
+  }
+  {
+    const auto payload = payload_of(1, 50'000);
+    std::ifstream in(data_file(), std::ios::binary);
+    std::string file(std::istreambuf_iterator<char>(in), {});
+    const std::string_view part(reinterpret_cast<const char*>(payload.data()) + 1000, 64);
+    const auto at = file.find(part);
+    ASSERT_NE(at, std::string::npos);
+    std::fstream out(data_file(), std::ios::binary | std::ios::in | std::ios::out);
+    out.seekp(static_cast<std::streamoff>(at));
+    out.put(static_cast<char>(~file[at]));
+  }
+  auto store = open();
+  EXPECT_FALSE(has(*store, 1, 50'000));
+  EXPECT_EQ(store->stats().front().corrupt, 1U);
+  EXPECT_FALSE(store->contains(prefix_key(1)));
+  EXPECT_TRUE(store->prefixes_of(content_key(1))->empty());
+  EXPECT_TRUE(has(*store, 0, 50'000));
+  EXPECT_TRUE(has(*store, 2, 50'000));
+  EXPECT_TRUE(store->put(record_of(1, 50'000)).has_value());
+  EXPECT_TRUE(has(*store, 1, 50'000));
+}
+
+class DamagedFile : public LmdbStoreTest, public testing::WithParamInterface<std::string> {};
+
+TEST_P(DamagedFile, IsMovedAsideAndTheCacheBeginsAnew) {
+  {
+    auto store = open();
+    for (int i = 0; i < 10; ++i) ASSERT_TRUE(store->put(record_of(i, 200'000)).has_value());
+  }
+  const auto size = fs::file_size(data_file());
+  if (GetParam() == "half") fs::resize_file(data_file(), size / 2 / 4096 * 4096);
+  if (GetParam() == "odd length") fs::resize_file(data_file(), size / 2 + 777);
+  if (GetParam() == "one page short") fs::resize_file(data_file(), size - 4096);
+  if (GetParam() == "empty") fs::resize_file(data_file(), 0);
+  if (GetParam() == "text") std::ofstream(data_file()) << std::string(100'000, 'x');
+  auto store = open();
+  ASSERT_NE(store, nullptr);
+  for (int i = 0; i < 10; ++i) (void)has(*store, i, 200'000);  // right bytes or none
+  EXPECT_TRUE(store->put(record_of(50, 200'000)).has_value());
+  EXPECT_TRUE(has(*store, 50, 200'000));
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, DamagedFile,
+                         testing::Values("half", "odd length", "one page short", "empty", "text"));
+
+TEST_F(LmdbStoreTest, HealsWhenTheDirectoryIsRemovedUnderIt) {
+  auto store = open();
+  ASSERT_TRUE(store->put(record_of(1, 50'000)).has_value());
+  fs::remove_all(directory_ / "kv-v1");
+  ASSERT_TRUE(store->put(record_of(2, 50'000)).has_value());
+  EXPECT_TRUE(fs::exists(data_file()));
+  EXPECT_TRUE(has(*store, 2, 50'000));
+  store.reset();
+  store = open();
+  EXPECT_TRUE(has(*store, 2, 50'000));
+}
+
+TEST_F(LmdbStoreTest, OtherFormatsBesideItAreLeftAlone) {
+  fs::create_directory(directory_ / "kv-v0");
+  std::ofstream(directory_ / "kv-v0" / "data.mdb") << "another format";
+  auto store = open();
+  ASSERT_TRUE(store->put(record_of(1, 50'000)).has_value());
+  EXPECT_TRUE(fs::exists(directory_ / "kv-v0" / "data.mdb"));
+}
+
+TEST_F(LmdbStoreTest, RemovesWhatIsChosen) {
+  auto store = open();
+  for (int i = 0; i < 6; ++i) ASSERT_TRUE(store->put(record_of(i, 10'000)).has_value());
+  store->set_referenced(prefix_key(2), false);
+  const auto unreferenced = [](const Digest&, const EvictionOrder::Entry& entry) {
+    return !entry.referenced;
+  };
+  const auto counted = store->remove_if(unreferenced, true);
+  EXPECT_EQ(*counted, 10'000 + kRecordHeaderBytes);
+  EXPECT_TRUE(store->contains(prefix_key(2)));
+  EXPECT_EQ(*store->remove_if(unreferenced, false), *counted);
+  EXPECT_FALSE(has(*store, 2, 10'000));
+  EXPECT_TRUE(has(*store, 3, 10'000));
+}
+
+TEST_F(LmdbStoreTest, ReferencesOutliveARestart) {
+  {
+    auto store = open();
+    for (int i = 0; i < 2; ++i) ASSERT_TRUE(store->put(record_of(i, 10'000)).has_value());
+    store->set_referenced(prefix_key(1), false);
+  }
+  auto store = open();
+  store->for_each([&](const Digest& key, const EvictionOrder::Entry& entry) {
+    EXPECT_EQ(entry.referenced, key == prefix_key(0));
+    EXPECT_EQ(entry.model, kModel);
+  });
+}
+
+/// A child that writes without end is killed at a random moment, again and again; what it leaves must open
+/// each time, and every record in it must be whole.
+TEST_F(LmdbStoreTest, SurvivesFiftyKillsInMidWrite) {
+  std::mt19937 random(7);
+  std::size_t most = 0;
+  for (int round = 0; round < 50; ++round) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      auto store = LmdbStore::open(directory_, {48 * kMegabyte, 0}, kModel);
+      for (int i = round * 100; store; ++i) (void)(*store)->put(record_of(i, 300'000));
+      ::_exit(1);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5 + random() % 40));
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status)) << "the child ended by itself";
+    auto store = open(48 * kMegabyte);
+    ASSERT_NE(store, nullptr);
+    EXPECT_TRUE(store->stats().front().problem.empty()) << store->stats().front().problem;
+    std::uint64_t records = 0;
+    store->for_each([&](const Digest&, const EvictionOrder::Entry&) { ++records; });
+    EXPECT_EQ(*store->verify({}), 0U);
+    EXPECT_EQ(store->stats().front().hits, records) << "each record that is listed is there";
+    most = std::max(most, static_cast<std::size_t>(records));
+  }
+  EXPECT_GT(most, 20U) << "the children did write";
+  for (const auto& entry : fs::directory_iterator(directory_ / "kv-v1")) {
+    EXPECT_TRUE(entry.path().filename() == "data.mdb" || entry.path().filename() == "lock.mdb")
+        << entry.path();
+  }
+}
+
+TEST_F(LmdbStoreTest, ReadersThatDiedLeaveNothingBehind) {
+  auto store = open();
+  ASSERT_TRUE(store->put(record_of(1, 50'000)).has_value());
+  for (int i = 0; i < 200; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      MDB_env* env = nullptr;
+      MDB_txn* txn = nullptr;
+      if (mdb_env_create(&env) == 0 &&
+          mdb_env_open(env, (directory_ / "kv-v1").c_str(), MDB_RDONLY, 0600) == 0) {
+        (void)mdb_txn_begin(env, nullptr, MDB_RDONLY, &txn);
+      }
+      ::kill(::getpid(), SIGKILL);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    ASSERT_TRUE(has(*store, 1, 50'000)) << "after " << i;
+  }
+  const auto before = disk_use();
+  for (int i = 0; i < 300; ++i) {
+    ASSERT_TRUE(store->put(record_of(1000 + i, 50'000)).has_value());
+    ASSERT_TRUE(store->erase(prefix_key(1000 + i)).has_value());
+  }
+  EXPECT_LE(disk_use(), before + 4 * kMegabyte) << "pages of erased records are used again";
+}
+
+TEST_F(LmdbStoreTest, ManyThreads) {
+  auto store = open(16 * kMegabyte);
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      std::mt19937 random(static_cast<unsigned>(t));
+      for (int n = 0; n < 150; ++n) {
+        const int i = static_cast<int>(random() % 60);
+        switch (random() % 4) {
+          case 0:
+            (void)store->put(record_of(i, 200'000));
+            break;
+          case 1:
+            (void)store->prefixes_of(content_key(i));
+            break;
+          case 2:
+            store->set_referenced(prefix_key(i), n % 2 == 0);
+            break;
+          default:
+            (void)has(*store, i, 200'000);
+        }
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(store->stats().front().corrupt, 0U);
+  EXPECT_EQ(store->stats().front().failures, 0U) << store->stats().front().problem;
+}
+
+}  // namespace
+}  // namespace kvboost::cache

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of the stores share: records with content that can be told apart, and a directory of their
+// own.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "cache/store/chunk_store.h"
+
+namespace kvboost::cache {
+
+inline Digest prefix_key(int i) {
+  return sha256("prefix " + std::to_string(i));
+}
+inline Digest content_key(int i) {
+  return sha256("content " + std::to_string(i));
+}
+
+/// The payload of record `i`, any bytes, the same each time.
+inline std::vector<std::byte> payload_of(int i, std::size_t bytes) {
+  std::mt19937 random(static_cast<unsigned>(i));
+  std::vector<std::byte> payload(bytes);
+  for (std::byte& byte : payload) byte = static_cast<std::byte>(random());
+  return payload;
+}
+
+inline SealedRecord record_of(int i, std::size_t bytes, float importance = 1, int content = -1) {
+  RecordInfo info;
+  info.shape = {1, 1, 2, 1};
+  info.prefix_key = prefix_key(i);
+  info.content_key = content_key(content < 0 ? i : content);
+  info.importance = importance;
+  info.rebuild_ms = 100;
+  return std::make_shared<const std::vector<std::byte>>(seal_record(info, payload_of(i, bytes)));
+}
+
+/// True if the store has record `i` with just its bytes; a record with other bytes fails the test.
+inline bool has(ChunkStore& store, int i, std::size_t bytes) {
+  auto found = store.get(prefix_key(i));
+  EXPECT_TRUE(found.has_value()) << found.error().text();
+  if (!found || !*found) return false;
+  const auto payload = payload_of(i, bytes);
+  EXPECT_TRUE(std::ranges::equal((*found)->payload(), payload)) << "record " << i << " has wrong bytes";
+  return true;
+}
+
+class StoreTest : public testing::Test {
+ protected:
+  StoreTest() {
+    std::string name = (std::filesystem::temp_directory_path() / "kvboost-store-XXXXXX").string();
+    EXPECT_NE(::mkdtemp(name.data()), nullptr);
+    directory_ = name;
+  }
+  ~StoreTest() override { std::filesystem::remove_all(directory_); }
+
+  /// Bytes on disk below the directory, as du counts them.
+  [[nodiscard]] std::uint64_t disk_use() const {
+    std::uint64_t sum = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_)) {
+      if (entry.is_regular_file()) sum += entry.file_size();
+    }
+    return sum;
+  }
+
+  std::filesystem::path directory_;
+};
+
+}  // namespace kvboost::cache

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/store/tiered_store.h"
+
+#include "tests/cache/store/store_fixture.h"
+
+namespace kvboost::cache {
+namespace {
+
+constexpr std::uint64_t kMegabyte = 1ULL << 20;
+
+class TieredStoreTest : public StoreTest {
+ protected:
+  std::unique_ptr<TieredStore> open(std::uint64_t memory, std::uint64_t queue = 32 * kMegabyte) {
+    auto disk = LmdbStore::open(directory_, {64 * kMegabyte, 0}, sha256("model"));
+    EXPECT_TRUE(disk.has_value()) << disk.error().text();
+    return std::make_unique<TieredStore>(std::make_unique<MemoryStore>(memory), std::move(*disk), queue);
+  }
+  static TierStats tier(const TieredStore& store, std::size_t index) { return store.stats().at(index); }
+};
+
+TEST_F(TieredStoreTest, AnswersFromMemoryAtOnceAndFromDiskAfterARestart) {
+  {
+    auto store = open(8 * kMegabyte);
+    ASSERT_TRUE(store->put(record_of(1, 100'000)).has_value());
+    EXPECT_TRUE(has(*store, 1, 100'000));
+    EXPECT_EQ(tier(*store, 0).hits, 1U);
+  }
+  auto store = open(8 * kMegabyte);
+  EXPECT_TRUE(store->contains(prefix_key(1)));
+  EXPECT_TRUE(has(*store, 1, 100'000));
+  EXPECT_EQ(tier(*store, 1).hits, 1U);
+  EXPECT_EQ(tier(*store, 0).records, 0U) << "one read does not displace others";
+  EXPECT_TRUE(has(*store, 1, 100'000));
+  EXPECT_EQ(tier(*store, 0).records, 1U) << "the second one does";
+  EXPECT_TRUE(has(*store, 1, 100'000));
+  EXPECT_EQ(tier(*store, 0).hits, 2U);
+}
+
+TEST_F(TieredStoreTest, WhatDoesNotFitMemoryIsFoundWhileItIsQueuedAndAfter) {
+  auto store = open(1000);
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE(store->put(record_of(i, 500'000, 1, 3)).has_value());
+    EXPECT_TRUE(has(*store, i, 500'000));
+  }
+  EXPECT_EQ(store->prefixes_of(content_key(3))->size(), 10U);
+  store->flush();
+  EXPECT_EQ(store->queued_bytes(), 0U);
+  EXPECT_EQ(store->prefixes_of(content_key(3))->size(), 10U);
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(has(*store, i, 500'000));
+}
+
+TEST_F(TieredStoreTest, AFullQueueRefusesAndThoseWithTimeWait) {
+  auto store = open(1000, 600'000);
+  int refused = 0;
+  for (int i = 0; i < 40; ++i) refused += store->put(record_of(i, 500'000)).has_value() ? 0 : 1;
+  EXPECT_GT(refused, 0);
+  for (int i = 100; i < 110; ++i) {
+    ASSERT_TRUE(store->wait_for_room(510'000, {}));
+    ASSERT_TRUE(store->put(record_of(i, 500'000)).has_value());
+  }
+  store->flush();
+  for (int i = 100; i < 110; ++i) EXPECT_TRUE(has(*store, i, 500'000));
+}
+
+TEST_F(TieredStoreTest, WithoutADiskItIsMemoryOnly) {
+  TieredStore store(std::make_unique<MemoryStore>(kMegabyte), nullptr, kMegabyte);
+  ASSERT_TRUE(store.put(record_of(1, 100'000)).has_value());
+  EXPECT_TRUE(has(store, 1, 100'000));
+  EXPECT_FALSE(has(store, 2, 100'000));
+  EXPECT_TRUE(*store.erase(prefix_key(1)));
+  EXPECT_FALSE(has(store, 1, 100'000));
+  EXPECT_EQ(store.stats().size(), 1U);
+}
+
+TEST_F(TieredStoreTest, ErasedIsGoneFromBoth) {
+  auto store = open(8 * kMegabyte);
+  ASSERT_TRUE(store->put(record_of(1, 100'000)).has_value());
+  EXPECT_TRUE(*store->erase(prefix_key(1)));
+  EXPECT_FALSE(has(*store, 1, 100'000));
+  store.reset();
+  store = open(8 * kMegabyte);
+  EXPECT_FALSE(has(*store, 1, 100'000));
+}
+
+}  // namespace
+}  // namespace kvboost::cache
