@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace kvboost::cache {
 namespace {
 
 /// How far one record may outweigh the average one, so that no number from a damaged file rules the cache.
 constexpr double kMostWeight = 4.0;
+/// Weights that differ by less than a sixteenth are equal, and then it is LRU.
+constexpr double kWeightSteps = 16.0;
 
 float sound(float value) {
   return std::isfinite(value) ? std::max(0.0F, value) : 0.0F;
@@ -26,8 +29,19 @@ double relative(double value, double sum, std::size_t count) {
 }  // namespace
 
 double EvictionOrder::weight(const Entry& entry) const {
-  return relative(entry.importance, importance_sum_, entries_.size()) *
-         relative(cost_a_byte(entry), cost_sum_, entries_.size());
+  const double exact = relative(entry.importance, importance_sum_, entries_.size()) *
+                       relative(cost_a_byte(entry), cost_sum_, entries_.size());
+  return std::round(exact * kWeightSteps) / kWeightSteps;
+}
+
+double EvictionOrder::new_credit(const Entry& entry) const {
+  return floor_ + weight(entry);
+}
+
+void EvictionOrder::restore_floor() {
+  double lowest = std::numeric_limits<double>::infinity();
+  for (const auto& [key, slot] : entries_) lowest = std::min(lowest, slot.entry.credit);
+  if (std::isfinite(lowest)) floor_ = std::max(floor_, lowest);
 }
 
 EvictionOrder::Place EvictionOrder::place_of(const Digest& key, const Slot& slot) {
@@ -43,7 +57,7 @@ void EvictionOrder::insert(const Digest& key, const Entry& entry) {
   bytes_ += entry.bytes;
   importance_sum_ += slot.entry.importance;
   cost_sum_ += cost_a_byte(slot.entry);
-  if (!std::isfinite(entry.credit) || entry.credit <= 0) slot.entry.credit = floor_ + weight(entry);
+  if (!std::isfinite(entry.credit) || entry.credit <= 0) slot.entry.credit = new_credit(slot.entry);
   order_.insert(place_of(key, slot));
 }
 
@@ -51,7 +65,7 @@ void EvictionOrder::touch(const Digest& key, std::int64_t time) {
   const auto found = entries_.find(key);
   if (found == entries_.end()) return;
   order_.erase(place_of(key, found->second));
-  found->second.entry.credit = floor_ + weight(found->second.entry);
+  found->second.entry.credit = new_credit(found->second.entry);
   found->second.entry.last_use = time;
   found->second.turn = next_turn_++;
   order_.insert(place_of(key, found->second));

@@ -33,6 +33,10 @@ class EvictionOrder {
   /// It was used at `time` (Unix nanoseconds): its credit is renewed. Nothing if it is absent.
   void touch(const Digest& key, std::int64_t time = 0);
   void erase(const Digest& key);
+  /// What a new entry would get: to be written down with it.
+  [[nodiscard]] double new_credit(const Entry& entry) const;
+  /// After entries of an earlier run were inserted: new ones shall not rank below all of them.
+  void restore_floor();
   void set_referenced(const Digest& key, bool referenced);
 
   [[nodiscard]] const Entry* find(const Digest& key) const;

@@ -167,6 +167,7 @@ Result<void> LmdbStore::load_meta() {
   const std::lock_guard lock(mutex_);
   order_ = {};
   for (const auto& [key, entry] : entries) order_.insert(key, entry);
+  order_.restore_floor();
   return {};
 }
 
@@ -271,11 +272,15 @@ Result<void> LmdbStore::put(const SealedRecord& record) {
 }
 
 Result<void> LmdbStore::put_once(const SealedRecord& record, const RecordInfo& info) {
-  const EvictionOrder::Entry entry{.bytes = record->size(),
-                                   .importance = info.importance,
-                                   .rebuild_ms = info.rebuild_ms,
-                                   .model = model_,
-                                   .last_use = now()};
+  EvictionOrder::Entry entry{.bytes = record->size(),
+                             .importance = info.importance,
+                             .rebuild_ms = info.rebuild_ms,
+                             .model = model_,
+                             .last_use = now()};
+  {
+    const std::lock_guard lock(mutex_);
+    entry.credit = order_.new_credit(entry);
+  }
   const MetaValue meta = to_disk(entry);
   auto written = write([&](LmdbEnv::Write& txn) -> Result<void> {
     if (auto put = txn.put(Table::kBlocks, bytes_of(info.prefix_key), *record); !put) return put;

@@ -60,6 +60,19 @@ TEST(EvictionOrder, WeightyOnesStayButNotForEver) {
   EXPECT_LT(rounds, 1000);
 }
 
+TEST(EvictionOrder, AfterARestartNewOnesDoNotRankBelowAllOldOnes) {
+  EvictionOrder old;
+  for (int i = 0; i < 50; ++i) {
+    old.insert(prefix_key(i), entry());
+    if (i >= 10) old.evicted(*old.victim());
+  }
+  EvictionOrder order;
+  for (int i = 40; i < 50; ++i) order.insert(prefix_key(i), *old.find(prefix_key(i)));
+  order.restore_floor();
+  order.insert(prefix_key(99), entry());
+  EXPECT_EQ(*order.victim(), prefix_key(40));
+}
+
 TEST(EvictionOrder, SparesWhatIsInUse) {
   EvictionOrder order;
   for (int i = 0; i < 3; ++i) order.insert(prefix_key(i), entry());
