@@ -17,20 +17,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <shared_mutex>
 #include <string>
 #include <unordered_set>
 
+#include "cache/store/cache_file.h"
 #include "cache/store/chunk_store.h"
 #include "cache/store/eviction_order.h"
-#include "cache/store/lmdb_env.h"
 
 namespace kvboost::cache {
-
-struct DiskLimits {
-  std::uint64_t max_bytes = 5ULL << 30;   // of the file; hard
-  std::uint64_t free_floor = 1ULL << 30;  // the file does not grow into the last free bytes of its disk
-};
 
 class LmdbStore final : public ChunkStore {
  public:
@@ -58,45 +52,38 @@ class LmdbStore final : public ChunkStore {
 
   void set_referenced(const Digest& prefix_key, bool referenced);
 
-  /// Runs `body` on the environment, healing it when the body finds it damaged (manifest.h).
-  [[nodiscard]] Result<void> write(const std::function<Result<void>(LmdbEnv::Write&)>& body);
-  [[nodiscard]] Result<std::shared_ptr<LmdbEnv::Read>> read();
+  /// For the manifest, which lives in the same file (manifest.h).
+  [[nodiscard]] CacheFile& file() { return *file_; }
 
   /// Writes recency down: now and then by itself, and on destruction.
   void flush_uses() { flush_uses_beyond(0); }
 
  private:
-  struct Meta;
-  LmdbStore(std::filesystem::path directory, DiskLimits limits, Digest model);
+  explicit LmdbStore(const Digest& model) : model_(model) {}
 
-  Result<void> open_env();
   void flush_uses_beyond(std::size_t count);
-  Result<void> open_or_rebuild();
-  Result<void> load_meta();
+  Result<void> load_meta(LmdbEnv& env);
   Result<void> shrink_to_limit();
   Result<void> put_once(const SealedRecord& record, const RecordInfo& info);
   Result<void> make_room(std::uint64_t bytes);
-  Result<void> grow();
   Result<std::uint64_t> evict(std::uint64_t bytes);
   Result<void> erase_many(const std::vector<Digest>& keys);
-  std::uint64_t logical_limit() const;
+  [[nodiscard]] std::uint64_t held_bytes() const;
+  [[nodiscard]] std::uint64_t logical_limit() const;
   Error failed(Error error);
-  bool resting() const;
+  [[nodiscard]] bool resting() const;
 
-  std::filesystem::path directory_;
-  DiskLimits limits_;
   Digest model_;
-
-  mutable std::shared_mutex env_mutex_;  // exclusive: replacing the environment
-  std::unique_ptr<LmdbEnv> env_;
   std::mutex put_mutex_;
 
-  mutable std::mutex mutex_;  // all below
+  mutable std::mutex mutex_;  // all below but the file
   EvictionOrder order_;
   std::unordered_set<Digest, DigestHash> used_;  // since the last flush
-  TierStats counts_;
+  std::uint64_t hits_ = 0, misses_ = 0, evictions_ = 0, corrupt_ = 0, failures_ = 0;
+  std::string problem_;
   std::chrono::steady_clock::time_point rest_until_{};
   bool told_ = false;
+  std::unique_ptr<CacheFile> file_;  // last: it calls load_meta
 };
 
 }  // namespace kvboost::cache

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/store/cache_file.h"
+
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "base/paths.h"
+
+namespace kvboost::cache {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kFirstMap = 16ULL << 20;
+constexpr std::uint64_t kMapStep = 256ULL << 20;
+constexpr std::uint64_t kForgetStep = 1ULL << 20;
+constexpr std::uint64_t kPage = 4096;
+
+/// Names of file systems on which LMDB's shared map and locks do not hold (man statfs), or nullptr.
+const char* unfit_file_system(const fs::path& directory) {
+  struct statfs status {};
+  if (::statfs(directory.c_str(), &status) != 0) return nullptr;
+  switch (static_cast<unsigned long>(status.f_type)) {
+    case 0x6969:
+      return "NFS";
+    case 0x01021997:
+      return "9p";
+    case 0xFE534D42:
+      return "SMB";
+    case 0xFF534D42:
+      return "CIFS";
+    case 0x65735546:
+      return "FUSE";
+    case 0x00C36400:
+      return "Ceph";
+    default:
+      return nullptr;
+  }
+}
+
+std::uint64_t size_of(const fs::path& file) {
+  std::error_code absent;
+  const auto size = fs::file_size(file, absent);
+  return absent ? 0 : size;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CacheFile>> CacheFile::open(const fs::path& directory, const DiskLimits& limits,
+                                                   OnOpen on_open) {
+  if (auto made = ensure_private_dir(directory); !made) return fail(made.error());
+  if (const char* name = unfit_file_system(directory)) {
+    return fail(
+        ErrorCode::kInvalidArgument,
+        "the cache directory " + directory.string() + " is on " + name + ", where a shared map is not safe",
+        "set cache_dir to a local disk; until then blocks are kept in memory only");
+  }
+  std::unique_ptr<CacheFile> file(new CacheFile(directory, limits, std::move(on_open)));
+  const std::unique_lock lock(file->mutex_);
+  if (auto opened = file->open_or_begin_anew(); !opened) return fail(opened.error());
+  return file;
+}
+
+Result<void> CacheFile::open_or_begin_anew() {
+  std::error_code absent;
+  fs::remove_all(directory_ / "compact", absent);  // of a run that was killed while it compacted
+  const std::uint64_t size = size_of(directory_ / "data.mdb");
+  const std::uint64_t map =
+      std::clamp(size + kMapStep / 4, kFirstMap, std::max(limits_.max_bytes, kFirstMap));
+  Result<void> opened = open_env(std::max(map, size));
+  if (opened || opened.error().code != ErrorCode::kCorrupt) return opened;
+  move_aside(opened.error());
+  return open_env(kFirstMap);
+}
+
+Result<void> CacheFile::open_env(std::uint64_t map_bytes) {
+  env_.reset();
+  auto env = LmdbEnv::open(directory_, map_bytes);
+  if (!env) return fail(env.error());
+  if (auto ready = on_open_(**env); !ready) return ready;
+  env_ = std::move(*env);
+  return {};
+}
+
+void CacheFile::move_aside(const Error& why) {
+  const fs::path file = directory_ / "data.mdb";
+  const fs::path aside = directory_ / "data.mdb.damaged";
+  std::error_code absent;
+  fs::rename(file, aside, absent);
+  fs::remove(directory_ / "lock.mdb", absent);
+  if (size_of(aside) > limits_.max_bytes / 4) fs::remove(aside, absent);
+  problem_ = "the cache was damaged and has begun anew: " + why.message;
+  log::warn("{}", problem_);
+}
+
+Result<std::shared_ptr<LmdbEnv::Read>> CacheFile::read() {
+  const std::shared_lock lock(mutex_);
+  if (env_ == nullptr) return fail(ErrorCode::kIo, "the cache file is closed");
+  return env_->read();
+}
+
+Result<void> CacheFile::write(const std::function<Result<void>(LmdbEnv::Write&)>& body) {
+  {
+    const std::shared_lock lock(mutex_);
+    if (env_ != nullptr && env_->in_place()) {
+      auto done = env_->write(body);
+      if (done || done.error().code != ErrorCode::kCorrupt) return done;
+    }
+  }
+  const std::unique_lock lock(mutex_);
+  env_.reset();
+  if (auto made = ensure_private_dir(directory_); !made) return made;
+  if (auto opened = open_or_begin_anew(); !opened) return opened;
+  return env_->write(body);
+}
+
+Result<void> CacheFile::grow() {
+  const std::shared_lock lock(mutex_);
+  if (env_ == nullptr) return fail(ErrorCode::kIo, "the cache file is closed");
+  const std::uint64_t map = env_->map_bytes();
+  const std::uint64_t wanted = std::min(map + std::min(map, kMapStep), limits_.max_bytes / kPage * kPage);
+  if (wanted <= map) return fail(ErrorCode::kBusy, "the file is as large as max_disk allows");
+  struct statvfs disk {};
+  if (::statvfs(directory_.c_str(), &disk) == 0 &&
+      static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize < limits_.free_floor + (wanted - map)) {
+    return fail(ErrorCode::kBusy, "the disk is nearly full");
+  }
+  return env_->resize(wanted);
+}
+
+Result<void> CacheFile::grow_to_forget() {
+  const std::shared_lock lock(mutex_);
+  if (env_ == nullptr) return fail(ErrorCode::kIo, "the cache file is closed");
+  return env_->resize(env_->map_bytes() + kForgetStep);
+}
+
+Result<void> CacheFile::compact() {
+  const std::unique_lock lock(mutex_);
+  if (env_ == nullptr) return fail(ErrorCode::kIo, "the cache file is closed");
+  const fs::path compact = directory_ / "compact";
+  std::error_code error;
+  fs::create_directory(compact, error);
+  if (auto copied = env_->compact_to(compact); !copied) return copied;
+  env_.reset();
+  fs::rename(compact / "data.mdb", directory_ / "data.mdb", error);
+  if (error) return fail(ErrorCode::kIo, "cannot replace the cache's file: " + error.message());
+  return open_or_begin_anew();
+}
+
+std::uint64_t CacheFile::bytes() const {
+  return size_of(directory_ / "data.mdb");
+}
+
+std::string CacheFile::problem() const {
+  const std::shared_lock lock(mutex_);
+  return problem_;
+}
+
+}  // namespace kvboost::cache
