@@ -15,6 +15,12 @@ namespace {
 // Nothing larger is read, whatever the listing's own limit was.
 constexpr std::uint64_t kMaxTextBytes = 64'000'000;
 
+// git's own files can hold passwords (in the addresses of remotes), and are no part of the work tree.
+bool is_in_git_dir(std::string_view path) {
+  return path.starts_with(".git/") || path.find("/.git/") != std::string_view::npos || path == ".git" ||
+         path.ends_with("/.git");
+}
+
 }  // namespace
 
 struct WorkTree::Impl {
@@ -58,6 +64,7 @@ Result<FileListing> WorkTree::list(std::uint64_t max_file_bytes) const {
 
 Result<std::string> WorkTree::read_text(std::string_view path) const {
   if (is_secret_path(path)) return fail(ErrorCode::kInvalidArgument, "secret");
+  if (is_in_git_dir(path)) return fail(ErrorCode::kInvalidArgument, "git's own file");
   auto bytes = read_beneath(impl_->found.root, path, kMaxTextBytes);
   if (!bytes) return fail(bytes.error());
   auto text = to_utf8(std::move(*bytes));

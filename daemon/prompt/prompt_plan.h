@@ -19,12 +19,12 @@ enum class PartKind {
 
 struct PlanPart {
   PartKind kind = PartKind::kLiteral;
-  std::string path;             // kFile: relative to the work tree
+  std::string path{};           // kFile: relative to the work tree
   std::int32_t first_line = 0;  // kFile: the span, 1-based, inclusive
   std::int32_t last_line = 0;
   bool whole_file = false;
   double score = 0;  // kFile: why it was chosen
-  std::vector<engine::TokenId> tokens;
+  std::vector<engine::TokenId> tokens{};
 };
 
 /// Something that would have been in the prompt but did not fit, or could not be read.

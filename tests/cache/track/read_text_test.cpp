@@ -79,7 +79,11 @@ TEST_F(ReadText, RefusesSecretsByNameAndByContent) {
   tree_.write(".env", "PASSWORD=x");
   tree_.write("notes.txt", "\n-----BEGIN OPENSSH PRIVATE KEY-----\nabc\n");
   tree_.write("cert.txt", "-----BEGIN CERTIFICATE-----\nabc\n");
+  tree_.write(".git/config", "x");
+  tree_.write("sub/.git", "x");
   EXPECT_EQ(refusal(".env"), "secret");
+  EXPECT_EQ(refusal(".git/config"), "git's own file");
+  EXPECT_EQ(refusal("sub/.git"), "git's own file");
   EXPECT_EQ(refusal("notes.txt"), "secret: a private key");
   EXPECT_EQ(refusal("cert.txt"), "(read)");
 }

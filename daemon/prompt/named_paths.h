@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files and folders that the user names, as paths of the work tree. Any thread.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "daemon/prompt/repository.h"
+
+namespace kvboost::daemon {
+
+/// The files, each once, in the given order; a folder stands for its listed files, sorted. A file that git
+/// ignores may be named all the same. kInvalidArgument: outside of the work tree, left out for a reason, or a
+/// folder with nothing to read; kNotFound: not there. Relative paths start at `directory`.
+[[nodiscard]] Result<std::vector<std::string>> resolve_paths(const Repository& repository,
+                                                             const std::vector<std::string>& paths,
+                                                             const std::filesystem::path& directory);
+
+}  // namespace kvboost::daemon

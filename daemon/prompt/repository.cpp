@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/prompt/repository.h"
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "cache/rank/bm25.h"
+
+namespace kvboost::daemon {
+namespace {
+
+using cache::Chunk;
+using cache::DocumentId;
+using cache::FileListing;
+using cache::TrackedFile;
+
+// Spans are cut without a tokenizer, so that the index holds for every model: a token of code is about three
+// bytes long.
+constexpr std::size_t kBytesPerToken = 3;
+constexpr cache::ChunkLimits kSpanLimits{.min_tokens = 64, .max_tokens = 400};
+
+std::vector<Chunk> cut_spans(std::string_view text) {
+  return cache::chunk_lines(text, kSpanLimits,
+                            [](std::string_view piece) { return piece.size() / kBytesPerToken + 1; });
+}
+
+// Files with "\r\n" and with "\n" are the same text.
+void unify_line_ends(std::string& text) {
+  std::size_t to = text.find("\r\n");
+  if (to == std::string::npos) return;
+  for (std::size_t from = to; from < text.size(); ++from) {
+    if (text[from] == '\r' && from + 1 < text.size() && text[from + 1] == '\n') continue;
+    text[to++] = text[from];
+  }
+  text.resize(to);
+}
+
+std::int64_t now_ns() {
+  timespec time = {};
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &time);  // the clock that file times are taken from
+  return time.tv_sec * 1'000'000'000 + time.tv_nsec;
+}
+
+struct Entry {
+  TrackedFile stat;
+  std::int64_t read_at_ns = 0;  // 0: never
+  Digest digest;
+  std::vector<Chunk> spans;
+  std::vector<DocumentId> documents;  // one a span; the first also names the file in the index of files
+  std::uint64_t indexed_bytes = 0;
+  bool name_only = false;  // the index had no room for its words
+  std::string unreadable;  // why there is no text
+
+  // Whether what was read is what a file with this status says. A file changed within the clock's tick of its
+  // reading can look unchanged: it counts as changed until it has been read later than that.
+  [[nodiscard]] bool holds_for(const TrackedFile& file) const {
+    if (read_at_ns == 0 || file.size != stat.size || file.mtime_ns != stat.mtime_ns ||
+        file.ctime_ns != stat.ctime_ns || file.inode != stat.inode) {
+      return false;
+    }
+    const bool coarse = file.mtime_ns % 1'000'000'000 == 0 && file.ctime_ns % 1'000'000'000 == 0;
+    const std::int64_t tick = coarse ? 2'000'000'000 : 20'000'000;
+    return std::max(file.mtime_ns, file.ctime_ns) + tick < read_at_ns;
+  }
+};
+
+using Files = std::map<std::string, Entry, std::less<>>;
+
+struct SpanPlace {
+  const Files::value_type* file = nullptr;
+  std::size_t index = 0;
+};
+
+}  // namespace
+
+struct Repository::Impl {
+  Impl(cache::WorkTree work_tree, const RepositoryOptions& wanted)
+      : tree(std::move(work_tree)), options(wanted), tokens(wanted.token_cache_bytes) {}
+
+  const cache::WorkTree tree;
+  const RepositoryOptions options;
+  TokenCache tokens;
+  std::timed_mutex refreshing;  // held by the one refresh; taken before `mutex`
+
+  mutable std::mutex mutex;  // guards all below; only the refresh writes, so it may read without
+  Files files;
+  FileListing listing;  // without its files
+  cache::Bm25Index span_index;
+  cache::Bm25Index file_index;
+  std::vector<SpanPlace> places;  // by document
+  std::vector<DocumentId> free_documents;
+  std::uint64_t indexed_bytes = 0;
+
+  [[nodiscard]] Result<SourceText> read(std::string_view path) const {
+    auto text = tree.read_text(path);
+    if (!text) return fail(text.error());
+    unify_line_ends(*text);
+    SourceText source{std::move(*text), {}};
+    source.spans = cut_spans(source.text);
+    return source;
+  }
+
+  DocumentId new_document(SpanPlace place) {
+    if (free_documents.empty()) {
+      places.push_back(place);
+      return static_cast<DocumentId>(places.size() - 1);
+    }
+    const DocumentId document = free_documents.back();
+    free_documents.pop_back();
+    places[document] = place;
+    return document;
+  }
+
+  void take_out(Entry& entry) {
+    if (!entry.documents.empty()) file_index.remove(entry.documents.front());
+    for (const DocumentId document : entry.documents) span_index.remove(document);
+    free_documents.insert(free_documents.end(), entry.documents.begin(), entry.documents.end());
+    indexed_bytes -= std::exchange(entry.indexed_bytes, 0);
+    entry.documents.clear();
+    entry.spans.clear();
+    entry.name_only = false;
+  }
+
+  void put_in(Files::value_type& file, const SourceText& source) {
+    auto& [path, entry] = file;
+    entry.spans = source.spans;
+    const bool room = indexed_bytes + source.text.size() <= options.max_indexed_bytes;
+    entry.name_only = !room;
+    entry.indexed_bytes = room ? source.text.size() : 0;
+    indexed_bytes += entry.indexed_bytes;
+    for (std::size_t i = 0; i < std::max<std::size_t>(1, source.spans.size()); ++i) {
+      const DocumentId document = new_document({&file, i});
+      entry.documents.push_back(document);
+      span_index.add(document, path, room && i < source.spans.size() ? source.span(i) : std::string_view());
+      if (!room) break;  // its name is enough to be found by
+    }
+    file_index.add(entry.documents.front(), path, room ? std::string_view(source.text) : std::string_view());
+  }
+
+  /// Reads a file and takes its content over. Says whether it is another one than before.
+  bool update(const TrackedFile& status) {
+    const std::int64_t read_at = now_ns();
+    const auto source = read(status.path);
+    const Digest digest = source ? sha256(source->text) : Digest{};
+    const std::lock_guard lock(mutex);
+    auto& file = *files.try_emplace(status.path).first;
+    Entry& entry = file.second;
+    const bool known = entry.read_at_ns != 0;
+    entry.stat = status;
+    entry.stat.path.clear();
+    entry.read_at_ns = read_at;
+    const std::string reason = source ? std::string() : source.error().message;
+    if (known && digest == entry.digest && reason == entry.unreadable) return false;
+    take_out(entry);
+    entry.digest = digest;
+    entry.unreadable = reason;
+    if (source) put_in(file, *source);
+    return true;
+  }
+
+  std::size_t forget_missing(const std::vector<TrackedFile>& listed) {
+    const std::lock_guard lock(mutex);
+    std::size_t removed = 0;
+    auto at = listed.begin();
+    for (auto file = files.begin(); file != files.end();) {
+      while (at != listed.end() && at->path < file->first) ++at;
+      if (at != listed.end() && at->path == file->first) {
+        ++file;
+        continue;
+      }
+      take_out(file->second);
+      file = files.erase(file);
+      ++removed;
+    }
+    return removed;
+  }
+
+  [[nodiscard]] std::vector<const TrackedFile*> to_read(const std::vector<TrackedFile>& listed) const {
+    std::vector<const TrackedFile*> stale;
+    auto known = files.begin();
+    for (const TrackedFile& file : listed) {
+      while (known != files.end() && known->first < file.path) ++known;
+      const bool holds = known != files.end() && known->first == file.path && known->second.holds_for(file);
+      if (!holds) stale.push_back(&file);
+    }
+    return stale;
+  }
+
+  void keep_listing(FileListing fresh) {
+    const std::lock_guard lock(mutex);
+    listing = std::move(fresh);
+    listing.files.clear();
+    listing.files.shrink_to_fit();
+    for (const auto& [path, entry] : files) {
+      if (!entry.unreadable.empty()) listing.skipped.push_back({path, entry.unreadable});
+    }
+    std::ranges::sort(listing.skipped, {}, &cache::SkippedFile::path);
+    const auto unindexed =
+        std::ranges::count_if(files, [](const auto& file) { return file.second.name_only; });
+    if (unindexed > 0) {
+      if (!listing.note.empty()) listing.note += "; ";
+      listing.note += std::to_string(unindexed) +
+                      " files are found by name only: there is more text than the index takes";
+    }
+  }
+
+  [[nodiscard]] std::size_t readable() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(files, [](const auto& file) { return file.second.unreadable.empty(); }));
+  }
+
+  [[nodiscard]] std::string reason_of(std::string_view path) const {
+    const auto found = std::ranges::lower_bound(listing.skipped, path, {}, &cache::SkippedFile::path);
+    return found != listing.skipped.end() && found->path == path ? found->reason : std::string();
+  }
+};
+
+Result<std::shared_ptr<Repository>> Repository::open(const std::filesystem::path& directory,
+                                                     const RepositoryOptions& options) {
+  auto tree = cache::WorkTree::discover(directory);
+  if (!tree) return fail(tree.error());
+  return std::shared_ptr<Repository>(
+      new Repository(std::unique_ptr<Impl>(new Impl(std::move(*tree), options))));
+}
+
+Repository::Repository(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Repository::~Repository() = default;
+
+const std::filesystem::path& Repository::root() const {
+  return impl_->tree.root();
+}
+
+Result<RefreshResult> Repository::refresh(const std::stop_token& stop, const Progress& progress) {
+  std::unique_lock turn(impl_->refreshing, std::defer_lock);
+  while (!turn.try_lock_for(std::chrono::milliseconds(20))) {
+    if (stop.stop_requested())
+      return fail(ErrorCode::kCancelled, "cancelled while waiting for the files to be read");
+  }
+  auto listing = impl_->tree.list(impl_->options.max_file_bytes);
+  if (!listing) return fail(listing.error());
+  RefreshResult result;
+  result.removed = impl_->forget_missing(listing->files);
+  const auto stale = impl_->to_read(listing->files);
+  for (const TrackedFile* file : stale) {
+    if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "cancelled while reading files");
+    result.changed += impl_->update(*file) ? 1 : 0;
+    ++result.read;
+    if (progress && (result.read % 32 == 0 || result.read == stale.size())) {
+      progress(static_cast<std::int64_t>(result.read), static_cast<std::int64_t>(stale.size()));
+    }
+  }
+  impl_->keep_listing(std::move(*listing));
+  result.files = impl_->readable();
+  return result;
+}
+
+std::string Repository::note() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->listing.note;
+}
+
+std::string Repository::head() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->listing.head;
+}
+
+std::string Repository::branch() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->listing.branch;
+}
+
+std::vector<std::string> Repository::files(std::string_view folder) const {
+  const std::lock_guard lock(impl_->mutex);
+  std::vector<std::string> paths;
+  for (auto at = impl_->files.lower_bound(folder); at != impl_->files.end() && at->first.starts_with(folder);
+       ++at) {
+    if (at->second.unreadable.empty()) paths.push_back(at->first);
+  }
+  return paths;
+}
+
+bool Repository::has(std::string_view path) const {
+  const std::lock_guard lock(impl_->mutex);
+  const auto found = impl_->files.find(path);
+  return found != impl_->files.end() && found->second.unreadable.empty();
+}
+
+std::vector<cache::SkippedFile> Repository::skipped() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->listing.skipped;
+}
+
+std::string Repository::skip_reason(std::string_view path) const {
+  const std::lock_guard lock(impl_->mutex);
+  if (std::string reason = impl_->reason_of(path); !reason.empty()) return reason;
+  for (std::size_t slash = path.find('/'); slash != std::string_view::npos;
+       slash = path.find('/', slash + 1)) {
+    if (std::string reason = impl_->reason_of(path.substr(0, slash + 1)); !reason.empty()) return reason;
+  }
+  return {};
+}
+
+std::vector<RankedSpan> Repository::rank_spans(std::string_view query, std::size_t limit) const {
+  const std::lock_guard lock(impl_->mutex);
+  std::vector<RankedSpan> ranked;
+  for (const auto& [document, score] : impl_->span_index.query(query, limit)) {
+    const SpanPlace& place = impl_->places[document];
+    ranked.push_back({place.file->first, place.index, score});
+  }
+  return ranked;
+}
+
+std::vector<RankedFile> Repository::rank_files(std::string_view query, std::size_t limit) const {
+  const std::lock_guard lock(impl_->mutex);
+  std::vector<RankedFile> ranked;
+  for (const auto& [document, score] : impl_->file_index.query(query, limit)) {
+    ranked.push_back({impl_->places[document].file->first, score});
+  }
+  return ranked;
+}
+
+Result<SourceText> Repository::read(std::string_view path) const {
+  return impl_->read(path);
+}
+
+TokenCache& Repository::tokens() {
+  return impl_->tokens;
+}
+
+}  // namespace kvboost::daemon

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/prompt/span_choice.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "daemon/prompt/question.h"
+
+namespace kvboost::daemon {
+namespace {
+
+constexpr std::size_t kRankedSpans = 200;
+constexpr std::size_t kRankedFiles = 100;
+// A span's own words count more than its file's.
+constexpr double kSpanShare = 0.7;
+// Spans with less than this part of the best score are noise, which costs time and misleads small models.
+constexpr double kFloor = 0.45;
+constexpr std::size_t kMostSpans = 16;
+constexpr std::size_t kMostSpansOfOverview = 4;  // the README says more than what the words happen to hit
+// A file of so many bytes is taken whole, once a span of it is chosen.
+constexpr std::size_t kSmallFile = 3'000;
+constexpr std::size_t kMostNamedFiles = 4;
+constexpr std::size_t kMostLeftOut = 8;
+
+// Root files that say how a project is built, the most telling first.
+constexpr std::string_view kBuildFiles[] = {
+    "package.json", "Cargo.toml",    "pyproject.toml",  "CMakeLists.txt", "go.mod",
+    "pom.xml",      "build.gradle",  "setup.py",        "meson.build",    "Makefile",
+    "configure.ac", "composer.json", "build.gradle.kts"};
+
+struct Candidate {
+  std::string path;
+  std::size_t index = 0;
+  double score = 0;  // 1: the best one
+};
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+  return result;
+}
+
+// The README at the root; Markdown before others.
+std::string find_readme(const std::vector<std::string>& paths) {
+  std::string found;
+  for (const std::string& path : paths) {
+    const std::string name = lower(path);
+    if (name.find('/') != std::string::npos || !name.starts_with("readme")) continue;
+    if (found.empty() || (name.ends_with(".md") && !lower(found).ends_with(".md"))) found = path;
+  }
+  return found;
+}
+
+// Files that a name in the question means: the whole path or its last parts.
+std::vector<std::string> files_named(const std::vector<std::string>& paths,
+                                     const std::vector<std::string>& names) {
+  std::vector<std::string> found;
+  for (const std::string& name : names) {
+    std::vector<std::string> fitting;
+    for (const std::string& path : paths) {
+      if (path == name || path.ends_with("/" + name)) fitting.push_back(path);
+    }
+    // "index.js" can be a hundred files: then the name's words in the ranking have to do.
+    if (fitting.size() > kMostNamedFiles) continue;
+    for (std::string& path : fitting) {
+      if (std::ranges::find(found, path) == found.end()) found.push_back(std::move(path));
+    }
+  }
+  return found;
+}
+
+std::vector<Candidate> rank(const Repository& repository, const std::string& query) {
+  const std::vector<RankedSpan> spans = repository.rank_spans(query, kRankedSpans);
+  std::map<std::string, double> of_file;
+  for (const RankedFile& file : repository.rank_files(query, kRankedFiles)) of_file[file.path] = file.score;
+  double best_span = 0;
+  double best_file = 0;
+  for (const RankedSpan& span : spans) best_span = std::max(best_span, span.score);
+  for (const auto& [path, score] : of_file) best_file = std::max(best_file, score);
+  std::vector<Candidate> candidates;
+  for (const RankedSpan& span : spans) {
+    const auto file = of_file.find(span.path);
+    const double file_score = file == of_file.end() ? 0 : file->second / best_file;
+    candidates.push_back(
+        {span.path, span.index, kSpanShare * span.score / best_span + (1 - kSpanShare) * file_score});
+  }
+  double best = 0;
+  for (const Candidate& candidate : candidates) best = std::max(best, candidate.score);
+  for (Candidate& candidate : candidates) candidate.score /= best;
+  // By path and place among equals: ids in the index depend on the order in which files came into it.
+  std::ranges::sort(candidates, [](const Candidate& a, const Candidate& b) {
+    return std::tie(b.score, a.path, a.index) < std::tie(a.score, b.path, b.index);
+  });
+  return candidates;
+}
+
+class Chooser {
+ public:
+  Chooser(const Repository& repository, FileParts& files, const std::stop_token& stop)
+      : repository_(repository), files_(files), stop_(stop), budget_(files.left()) {}
+
+  Result<ChosenSpans> run(std::string_view text) {
+    const Question question = read_question(text);
+    const std::vector<std::string> paths = repository_.files();
+    readme_ = find_readme(paths);
+    for (const std::string& path : files_named(paths, question.names)) take_named(path);
+    const std::vector<Candidate> candidates = rank(repository_, question.query);
+    const bool overview = question.overview || (candidates.empty() && files_.taken().empty());
+    if (!readme_.empty()) take_beginning(readme_, budget_ / (overview ? 2 : 8));
+    if (overview) take_build_file(paths);
+    const std::size_t most = overview ? kMostSpansOfOverview : kMostSpans;
+    for (const Candidate& candidate : candidates) {
+      if (stop_.stop_requested()) return fail(ErrorCode::kCancelled, "cancelled while choosing files");
+      if (candidate.score < kFloor || chosen_ >= most) break;
+      take_ranked(candidate);
+    }
+    return ChosenSpans{files_.parts(order()), std::move(left_out_)};
+  }
+
+ private:
+  void take_named(const std::string& path) {
+    if (!files_.source(path)) return leave_out(path, files_.source(path).error().message);
+    if (files_.cost_of_file(path) <= budget_ * 3 / 4 && files_.take_file(path, 1)) return;
+    take_beginning(path, budget_ / 2);
+    leave_out(path, "named in the question, but only its beginning fits (" +
+                        std::to_string(files_.cost_of_file(path)) + " tokens more)");
+  }
+
+  // Spans from the first on, as many as fit into `tokens`.
+  void take_beginning(const std::string& path, std::size_t tokens) {
+    const auto& source = files_.source(path);
+    if (!source) return;
+    for (std::size_t i = 0; i < source->spans.size(); ++i) {
+      const std::size_t cost = files_.cost_of_span(path, i);
+      if (cost > tokens || !files_.take_span(path, i, 1)) return;
+      tokens -= cost;
+    }
+  }
+
+  void take_build_file(const std::vector<std::string>& paths) {
+    for (const std::string_view name : kBuildFiles) {
+      if (std::ranges::binary_search(paths, name)) return take_beginning(std::string(name), budget_ / 8);
+    }
+  }
+
+  void take_ranked(const Candidate& candidate) {
+    const auto& source = files_.source(candidate.path);
+    if (!source || candidate.index >= source->spans.size()) return;  // changed since the refresh
+    if (files_.cost_of_span(candidate.path, candidate.index) == 0) return;
+    const bool small = source->text.size() <= kSmallFile;
+    if ((small && files_.take_file(candidate.path, candidate.score)) ||
+        files_.take_span(candidate.path, candidate.index, candidate.score)) {
+      ++chosen_;
+      return;
+    }
+    const cache::Chunk& span = source->spans[candidate.index];
+    leave_out(candidate.path, "lines " + std::to_string(span.first_line) + " to " +
+                                  std::to_string(span.last_line) + " did not fit (" +
+                                  std::to_string(files_.cost_of_span(candidate.path, candidate.index)) +
+                                  " tokens)");
+  }
+
+  void leave_out(const std::string& path, std::string reason) {
+    if (left_out_.size() < kMostLeftOut) left_out_.push_back({path, std::move(reason)});
+  }
+
+  [[nodiscard]] std::vector<std::string> order() const {
+    std::vector<std::string> paths = files_.taken();
+    std::ranges::sort(paths, [&](const std::string& a, const std::string& b) {
+      return std::pair(a != readme_, a) < std::pair(b != readme_, b);
+    });
+    return paths;
+  }
+
+  const Repository& repository_;
+  FileParts& files_;
+  const std::stop_token& stop_;
+  const std::size_t budget_;
+  std::string readme_;
+  std::size_t chosen_ = 0;
+  std::vector<LeftOut> left_out_;
+};
+
+}  // namespace
+
+Result<ChosenSpans> choose_spans(const Repository& repository, std::string_view question, FileParts& files,
+                                 const std::stop_token& stop) {
+  return Chooser(repository, files, stop).run(question);
+}
+
+}  // namespace kvboost::daemon
