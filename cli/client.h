@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "base/error.h"
 #include "base/file_descriptor.h"
 #include "daemon/protocol/framing.h"
+#include "daemon/protocol/message_id.h"
 #include "daemon/protocol/methods.h"
 
 namespace kvboost::cli {
@@ -26,8 +28,8 @@ struct ClientOptions {
   std::string name = "kvboost";           // "kvboost 0.1.0"
   std::string build;                      // build_id(); empty: any daemon will do
   bool start_daemon = true;               // false: kNotFound if none runs, and one of another build is kept
-  std::filesystem::path daemon;           // kvboostd; empty: find_daemon()
-  std::vector<std::string> daemon_flags;  // for a daemon that is started: "--model=…"
+  std::filesystem::path daemon;           // kvboostd; empty: find_daemon() finds it
+  std::vector<std::string> daemon_flags;  // for a daemon that is started: "--socket=…"
   std::function<void(std::string_view)> on_wait;  // "starting the daemon", for a person who waits
   std::stop_token stop;
 };
@@ -50,7 +52,7 @@ class Client {
   template <class Value, class Params>
   [[nodiscard]] Result<Value> call(std::string_view method, const Params& params,
                                    const NotificationSink& sink = {}, std::stop_token stop = {}) {
-    const auto answer = call_text(method, protocol::encode_text(params), sink, std::move(stop));
+    const auto answer = exchange(method, protocol::encode_text(params), sink, stop, std::nullopt);
     if (!answer) return fail(answer.error());
     return protocol::decode_text<Value>(*answer);
   }
@@ -61,19 +63,24 @@ class Client {
  private:
   Client(DaemonFiles files, FileDescriptor socket) : files_(std::move(files)), socket_(std::move(socket)) {}
 
-  static Result<Client> connect_once(const DaemonFiles& files, const ClientOptions& options);
-  Result<void> shake_hands(const ClientOptions& options);
-  Result<std::string> call_text(std::string_view method, const std::string& params,
-                                const NotificationSink& sink, std::stop_token stop);
+  /// True if the daemon is leaving.
+  Result<bool> shake_hands(const ClientOptions& options);
+  /// Sends a request and gives the text of its result. Without an answer after `patience`: kProtocol.
+  Result<std::string> exchange(std::string_view method, const std::string& params,
+                               const NotificationSink& sink, const std::stop_token& stop,
+                               std::optional<std::chrono::milliseconds> patience);
+  /// Handles what has come in; the result's text once the answer to `id` is among it.
+  Result<std::optional<std::string>> take_answer(const protocol::Id& id, const NotificationSink& sink);
+  void send_some();
+  /// False once the daemon has hung up.
+  bool receive_some();
 
   DaemonFiles files_;
   FileDescriptor socket_;
+  std::string outgoing_;
   protocol::LineFramer framer_;
   protocol::InitializeResult server_;
   std::int64_t next_id_ = 1;
 };
-
-/// kvboostd: next to this program, then ../libexec/kvboost beside it, then in PATH.
-[[nodiscard]] Result<std::filesystem::path> find_daemon();
 
 }  // namespace kvboost::cli

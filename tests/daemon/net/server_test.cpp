@@ -139,6 +139,7 @@ TEST(Server, NotificationsCarryTheIdAndComeBeforeTheAnswer) {
   EXPECT_EQ(client.receive()->at("result"), json::object());
   client.request("t", "stream");
   EXPECT_EQ(client.receive()->at("params")["id"], "t") << "neither a late token nor a second answer came";
+  EXPECT_EQ(client.receive_answer()->at("id"), "t");
 }
 
 TEST(Server, TellsWhenTheFirstTokenWasWritten) {

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// A daemon without an engine, made of the real pieces in the order that daemonise.h asks for: what the
+// client's tests start. Flags: --socket=PATH --build=ID --starts=FILE (each daemon that serves adds its pid),
+// and how to misbehave: --fail=MESSAGE, --crash, --crash-on-handshake.
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/daemon_files.h"
+#include "daemon/net/daemonise.h"
+#include "daemon/net/lifecycle.h"
+#include "daemon/net/listener.h"
+#include "daemon/net/server.h"
+
+namespace kvboost::daemon {
+namespace {
+
+using Flags = std::map<std::string, std::string, std::less<>>;
+
+Flags read_flags(int argc, char** argv) {
+  Flags flags;
+  for (int i = 1; i < argc; ++i) {
+    std::string_view word = argv[i];
+    word.remove_prefix(2);
+    const auto equals = word.find('=');
+    flags.emplace(word.substr(0, equals), equals == std::string_view::npos ? "" : word.substr(equals + 1));
+  }
+  return flags;
+}
+
+void sleep_a_little() {
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+/// `ask` gives the question back letter by letter; "wait" waits to be cancelled and leaves the file
+/// `cancelled` in `dir` to show for it, "slow" waits for the file `go`.
+void bind_ask(Binder& binder, const std::filesystem::path& dir) {
+  binder.add<protocol::AskParams, protocol::AskResult>(
+      "ask", RunOn::kWorker,
+      [=](const RequestContext& context, const protocol::AskParams& params,
+          const Reply<protocol::AskResult>& reply) {
+        if (params.question == "die") std::abort();
+        if (params.question == "fail") return reply(fail(ErrorCode::kModel, "no model", "kvboost model add"));
+        if (params.question == "wait") {
+          context.notify("ask/progress", protocol::AskProgress{"prefill", 0, 1});
+          while (!context.stop().stop_requested()) sleep_a_little();
+          std::ofstream(dir / "cancelled") << "cancelled";
+          return reply(fail(ErrorCode::kCancelled, "cancelled"));
+        }
+        if (params.question == "slow") {
+          context.notify("ask/progress", protocol::AskProgress{"prefill", 0, 1});
+          while (!std::filesystem::exists(dir / "go")) sleep_a_little();
+        }
+        for (const char letter : params.question)
+          context.notify("ask/token", protocol::AskToken{std::string(1, letter)});
+        protocol::AskResult result;
+        result.text = params.question;
+        reply(result);
+      });
+}
+
+int serve(const Flags& flags, StartReport report) {
+  const auto flag = [&](std::string_view name) {
+    const auto found = flags.find(name);
+    return found == flags.end() ? std::string() : found->second;
+  };
+  if (flags.contains("crash")) ::raise(SIGSEGV);
+  if (flags.contains("fail")) return report.failed({ErrorCode::kIo, flag("fail"), "try again"}, "/the/log");
+  const auto files = daemon_files(flag("socket"));
+  if (!files) return report.failed(files.error(), "");
+  auto listener = Listener::open(*files, flag("build"));
+  if (!listener && listener.error().code == ErrorCode::kBusy) {
+    report.ready();
+    return 0;
+  }
+  if (!listener) return report.failed(listener.error(), "");
+  std::ofstream(flag("starts"), std::ios::app) << ::getpid() << "\n";
+  Binder binder;
+  Server server(*listener, binder, {.handle_signals = true});
+  bind_ask(binder, files->socket.parent_path());
+  if (flags.contains("crash-on-handshake")) {
+    binder.add<protocol::InitializeParams, protocol::InitializeResult>(
+        "initialize", RunOn::kIo,
+        [](const RequestContext&, const protocol::InitializeParams&,
+           const Reply<protocol::InitializeResult>&) { ::_exit(9); });
+  } else {
+    bind_lifecycle(binder, server, {"0.1.0", flag("build"), {{"socket", flag("socket")}}});
+  }
+  report.ready();
+  return server.run() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace kvboost::daemon
+
+int main(int argc, char** argv) {
+  auto report = kvboost::daemon::daemonise();
+  if (!report) return 1;
+  return kvboost::daemon::serve(kvboost::daemon::read_flags(argc, argv), std::move(*report));
+}
