@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cmd_ask.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/duration.h"
+#include "cli/interrupt.h"
+#include "cli/question.h"
+#include "cli/render.h"
+
+namespace kvboost::cli {
+namespace {
+
+using protocol::AskResult;
+
+constexpr std::size_t kLeftOutShown = 5;
+
+/// The question and the paths, from what stands on the command line.
+struct Request {
+  std::string question;
+  std::vector<std::string> paths;
+};
+
+Result<Request> read_request(const AskArguments& arguments) {
+  Request request;
+  request.paths = arguments.words;
+  Result<std::string> question = std::string();
+  if (!arguments.file.empty()) {
+    question = read_question_file(arguments.file);
+  } else if (arguments.words.empty()) {
+    question = check_question("", "the question");
+  } else {
+    const std::string& first = arguments.words.front();
+    question = first == "-" ? read_question(stdin, "the question on standard input")
+                            : check_question(first, "the question");
+    request.paths.erase(request.paths.begin());
+  }
+  if (!question) return fail(question.error());
+  request.question = std::move(*question);
+  return request;
+}
+
+protocol::AskParams to_params(const Session& session, Request request, const AskArguments& arguments) {
+  const Config& config = *session.config();
+  protocol::AskParams params;
+  params.directory = session.directory().string();
+  params.question = std::move(request.question);
+  params.paths = std::move(request.paths);
+  params.continue_conversation = arguments.continue_conversation;
+  params.max_tokens = static_cast<std::int32_t>(config.integer("max_tokens"));
+  params.temperature = config.number("temperature");
+  params.top_k = static_cast<std::int32_t>(config.integer("top_k"));
+  params.top_p = config.number("top_p");
+  params.min_p = config.number("min_p");
+  params.seed = static_cast<std::uint64_t>(config.integer("seed"));
+  return params;
+}
+
+/// Writes what arrives while the daemon works. A reader that has left (`| head -1`) is as good as Ctrl-C.
+class Stream {
+ public:
+  Stream(Session& session, Interrupt& interrupt, bool text)
+      : session_(session), interrupt_(interrupt), text_(text) {}
+
+  void on_notification(std::string_view method, const nlohmann::json& params) {
+    if (method == "ask/progress") {
+      const auto progress = protocol::decode<protocol::AskProgress>(params);
+      if (progress && !started_) session_.err().progress(progress_text(*progress));
+    } else if (method == "ask/token") {
+      session_.err().end_progress();
+      started_ = true;
+      const auto token = protocol::decode<protocol::AskToken>(params);
+      if (token && text_) write(token->text);
+    }
+  }
+
+  /// Ends the answer's last line.
+  void finish() {
+    session_.err().end_progress();
+    if (text_ && started_ && !reader_gone_ && !at_line_start_) session_.out().write("\n");
+  }
+
+  [[nodiscard]] bool reader_gone() const { return reader_gone_; }
+
+ private:
+  void write(const std::string& text) {
+    if (text.empty() || reader_gone_) return;
+    at_line_start_ = text.back() == '\n';
+    if (session_.out().write(text)) return;
+    reader_gone_ = true;
+    interrupt_.request();
+  }
+
+  Session& session_;
+  Interrupt& interrupt_;
+  const bool text_;
+  bool started_ = false;
+  bool at_line_start_ = true;
+  bool reader_gone_ = false;
+};
+
+void report(Session& session, const AskResult& result, const AskArguments& arguments) {
+  if (!result.note.empty()) session.note(result.note);
+  if (arguments.explain) session.err().write_painted(explain(result, session.err()));
+  for (const std::string& line : left_out_lines(result.left_out, arguments.explain)) session.note(line);
+  if (result.finish_reason == "length") session.note("the answer was cut at --max-tokens");
+  if (result.finish_reason == "context") session.note("the answer was cut: the model's context is full");
+}
+
+std::string lines_text(const protocol::AskFile& file) {
+  if (file.whole_file) return "all";
+  return std::to_string(file.first_line) + "-" + std::to_string(file.last_line);
+}
+
+std::string milliseconds(double ms) {
+  return human_duration(ms / 1000);
+}
+
+}  // namespace
+
+int ask(Session& session, const AskArguments& arguments) {
+  if (!session.config()) return session.failed(session.config().error(), kExitUsage);
+  auto request = read_request(arguments);
+  if (!request) return session.failed(request.error(), kExitUsage);
+  session.note_warnings();
+  Interrupt interrupt;
+  auto client = session.connect(interrupt.token());
+  if (!client) return interrupt.requested() ? kExitCancelled : session.failed(client.error(), kExitNoDaemon);
+  Stream stream(session, interrupt, !arguments.json);
+  const auto result = client->call<AskResult>(
+      "ask", to_params(session, std::move(*request), arguments),
+      [&](std::string_view method, const nlohmann::json& params) { stream.on_notification(method, params); },
+      interrupt.token());
+  stream.finish();
+  if (stream.reader_gone()) return kExitDone;
+  if (!result) return interrupt.requested() ? kExitCancelled : session.failed(result.error());
+  if (arguments.json) session.out().write(json_line(nlohmann::ordered_json(protocol::encode(*result))));
+  report(session, *result, arguments);
+  return kExitDone;
+}
+
+std::string progress_text(const protocol::AskProgress& progress) {
+  const std::string of = human_count(progress.done) + " of " + human_count(progress.total);
+  if (progress.stage == "loading") return "loading the model " + std::to_string(progress.done) + " %";
+  if (progress.stage == "reading") return "looking at files " + (progress.total > 0 ? of : "");
+  if (progress.stage == "choosing") return "choosing files";
+  if (progress.stage == "queued") return "waiting for other requests";
+  if (progress.stage == "prefill") return "reading the prompt " + of + " tokens";
+  return progress.total > 0 ? progress.stage + " " + of : progress.stage;
+}
+
+std::vector<std::string> left_out_lines(const std::vector<protocol::AskLeftOut>& left_out, bool all) {
+  std::vector<std::string> lines;
+  for (const protocol::AskLeftOut& item : left_out) {
+    if (!all && lines.size() == kLeftOutShown && left_out.size() > kLeftOutShown + 1) {
+      lines.push_back(
+          "left out: " + plural(static_cast<std::int64_t>(left_out.size() - lines.size()), "more file") +
+          " (--explain names them)");
+      break;
+    }
+    lines.push_back("left out: " + item.path + " (" + item.reason + ")");
+  }
+  return lines;
+}
+
+std::string explain(const AskResult& result, const Terminal& terminal) {
+  Table files({{"file"}, {"lines", true}, {"tokens", true}, {"reused", true}, {"score", true}});
+  for (const protocol::AskFile& file : result.files) {
+    files.add({file.path, lines_text(file), human_count(file.tokens), human_count(file.reused),
+               one_decimal(file.score)});
+  }
+  files.add({"whole prompt", "", human_count(result.prompt_tokens), human_count(result.reused_tokens), ""},
+            std::vector<Style>(5, Style::kStrong));
+  const protocol::AskTimings& times = result.timings;
+  return files.text(terminal) + "\n" +
+         fields(terminal,
+                {{"look-up", milliseconds(times.lookup_ms)},
+                 {"queue", milliseconds(times.queue_ms)},
+                 {"prefill", milliseconds(times.prefill_ms)},
+                 {"first token", milliseconds(times.first_token_ms)},
+                 {"answer", plural(result.answer_tokens, "token") + " in " + milliseconds(times.decode_ms) +
+                                ", " + one_decimal(times.tokens_per_second) + " tokens/s, ended by " +
+                                result.finish_reason},
+                 {"model", result.model},
+                 {"work tree", result.root}});
+}
+
+}  // namespace kvboost::cli

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cmd_status.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/bytes.h"
+#include "base/duration.h"
+#include "cli/render.h"
+
+namespace kvboost::cli {
+namespace {
+
+std::string model_text(const protocol::StatusResult& status) {
+  if (status.model.empty()) return "none set";
+  return status.model_name.empty() ? status.model : status.model_name + " (" + status.model + ")";
+}
+
+std::string compute_text(const protocol::StatusResult& status) {
+  if (status.compute.empty()) return {};
+  const std::string why = status.compute_reason.empty() ? "" : " (" + status.compute_reason + ")";
+  return status.compute + why + ", " + plural(status.threads, "thread") + ", context " +
+         human_count(status.context) + ", loaded in " + human_duration(status.load_seconds);
+}
+
+std::string share_text(const protocol::StatusResult& status) {
+  std::string text = human_count(status.prompt_tokens);
+  if (status.prompt_tokens > 0) {
+    const double share =
+        100.0 * static_cast<double>(status.reused_tokens) / static_cast<double>(status.prompt_tokens);
+    text += ", " + human_count(status.reused_tokens) + " of them reused (" + one_decimal(share) + " %)";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string status_text(const protocol::StatusResult& status, const Terminal& terminal) {
+  return fields(
+      terminal,
+      {{"state", status.state + ", " + plural(status.running, "request") + " running, " +
+                     human_count(status.queued) + " queued, " + plural(status.connections, "connection")},
+       {"model", model_text(status)},
+       {"model error", status.model_error},
+       {"compute", compute_text(status)},
+       {"memory", human_size(status.resident_bytes) + " resident: weights " +
+                      human_size(status.weight_bytes) + ", live KV " + human_size(status.live_kv_bytes) +
+                      " in " + plural(status.live_sequences, "sequence")},
+       {"requests", human_count(status.requests) + ", " + human_count(status.cancelled) + " cancelled, " +
+                        human_count(status.failed) + " failed"},
+       {"prompt tokens", share_text(status)},
+       {"daemon", status.version + " (build " + status.build + "), process " + std::to_string(status.pid) +
+                      ", up for " + human_duration(status.uptime_s)},
+       {"socket", status.socket},
+       {"log", status.log_file}});
+}
+
+int status(Session& session, const StatusArguments& arguments) {
+  if (!session.config()) return session.failed(session.config().error(), kExitUsage);
+  auto client = session.connect_if_running();
+  if (!client) return session.failed(client.error(), kExitNoDaemon);
+  const auto result = client->call<protocol::StatusResult>("status", protocol::Nothing{});
+  if (!result) return session.failed(result.error());
+  if (arguments.json) {
+    session.out().write(json_line(nlohmann::ordered_json(protocol::encode(*result))));
+  } else {
+    session.out().write_painted(status_text(*result, session.out()));
+  }
+  return kExitDone;
+}
+
+}  // namespace kvboost::cli

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// `kvboost status`: what the daemon is doing. Never starts one.
+#pragma once
+
+#include "cli/session.h"
+#include "daemon/protocol/methods.h"
+
+namespace kvboost::cli {
+
+struct StatusArguments {
+  bool json = false;
+};
+
+[[nodiscard]] int status(Session& session, const StatusArguments& arguments);
+
+[[nodiscard]] std::string status_text(const protocol::StatusResult& status, const Terminal& terminal);
+
+}  // namespace kvboost::cli

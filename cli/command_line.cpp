@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+
+#include "base/nearest.h"
+#include "cli/cmd_ask.h"
+#include "cli/cmd_bench.h"
+#include "cli/cmd_config.h"
+#include "cli/cmd_daemon.h"
+#include "cli/cmd_doctor.h"
+#include "cli/cmd_model.h"
+#include "cli/cmd_status.h"
+#include "cli/doc_tree.h"
+#include "cli/help.h"
+
+namespace kvboost::cli {
+namespace {
+
+constexpr const char* kPurpose =
+    "Ask questions about the repository you stand in; a model on your own machine answers, and what it has "
+    "read once "
+    "it does not read again";
+
+constexpr const char* kGlobalGroup = "Options of every command";
+constexpr const char* kAnswerGroup = "How to answer";
+
+/// Adds the rows of the option table that have this scope; each ends up in `flags`.
+void add_table_options(CLI::App& app, Invocation& invocation, Scope scope, const char* group) {
+  for (const Option& option : option_table()) {
+    if (option.scope != scope) continue;
+    const auto store = [&invocation, name = std::string(option.name)](const std::string& text) {
+      invocation.flags[name] = text;
+    };
+    std::string help(option.help);
+    if (!option.default_value.empty()) help += " [" + std::string(option.default_value) + "]";
+    if (option.kind == OptionKind::kFlag) {
+      const auto set = [store](std::int64_t count) { store(count > 0 ? "yes" : "no"); };
+      app.add_flag_function(flag_name(option), set, help)->group(group);
+    } else {
+      app.add_option_function<std::string>(flag_name(option), store, help)
+          ->type_name(value_name(option))
+          ->group(group);
+    }
+  }
+}
+
+/// A command with its arguments in a struct that lives as long as the callback.
+template <class Arguments>
+std::shared_ptr<Arguments> bind(CLI::App& app, Invocation& invocation,
+                                int (*run)(Session&, const Arguments&)) {
+  auto arguments = std::make_shared<Arguments>();
+  app.callback([&invocation, arguments, run] {
+    invocation.run = [arguments, run](Session& session) { return run(session, *arguments); };
+  });
+  return arguments;
+}
+
+CLI::App& add_command(CLI::App& parent, const std::string& name, const std::string& purpose,
+                      const std::string& examples = "") {
+  CLI::App& app = *parent.add_subcommand(name, purpose);
+  app.fallthrough();
+  if (!examples.empty()) app.footer("Examples:\n" + examples);
+  return app;
+}
+
+void add_json_flag(CLI::App& app, bool& json) {
+  app.add_flag("--json", json, "Print JSON on standard output");
+}
+
+void ask_command(CLI::App& root, Invocation& invocation) {
+  CLI::App& app = add_command(root, "ask", "Ask a question about the repository you stand in",
+                              "  kvboost ask \"where is the cache opened?\"\n"
+                              "  kvboost ask \"what can go wrong here?\" src/parser.c include\n"
+                              "  git diff | kvboost ask - src/\n"
+                              "  kvboost ask --continue \"and on Windows?\"");
+  auto arguments = bind(app, invocation, ask);
+  app.add_option("words", arguments->words,
+                 "The question (- reads it from standard input), then files or directories to read; "
+                 "without them, the files that fit the question best")
+      ->type_name("QUESTION [PATH...]");
+  app.add_option("-f,--file", arguments->file, "Read the question from a file; all words are paths then")
+      ->type_name("FILE");
+  app.add_flag("-c,--continue", arguments->continue_conversation,
+               "Go on with this repository's last conversation");
+  app.add_flag("-x,--explain", arguments->explain,
+               "Tell on standard error what was read, reused, and how long it took");
+  add_json_flag(app, arguments->json);
+  add_table_options(app, invocation, Scope::kRequest, kAnswerGroup);
+}
+
+void status_command(CLI::App& root, Invocation& invocation) {
+  CLI::App& app = add_command(root, "status", "Show what the daemon is doing; never starts one");
+  add_json_flag(app, bind(app, invocation, status)->json);
+}
+
+void daemon_command(CLI::App& root, Invocation& invocation) {
+  CLI::App& app = add_command(root, "daemon", "Start, stop or look at the daemon",
+                              "  kvboost daemon start --threads 4\n"
+                              "  kvboost daemon logs -f");
+  app.require_subcommand(1);
+  CLI::App& start = add_command(app, "start", "Start the daemon, if it is not running");
+  bind(start, invocation, start_daemon);
+  CLI::App& stop =
+      add_command(app, "stop", "End the daemon once it has finished its work, and wait for that");
+  stop.add_flag("--now", bind(stop, invocation, stop_daemon)->now, "Cancel what is running");
+  CLI::App& restart = add_command(app, "restart", "End the daemon and start it again");
+  restart.add_flag("--now", bind(restart, invocation, restart_daemon)->now, "Cancel what is running");
+  CLI::App& logs = add_command(app, "logs", "Show the end of the daemon's log");
+  auto arguments = bind(logs, invocation, show_logs);
+  logs.add_flag("-f,--follow", arguments->follow, "Go on as the log grows");
+  logs.add_option("-n,--lines", arguments->lines, "How many lines [50]")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
+}
+
+void model_command(CLI::App& root, Invocation& invocation) {
+  CLI::App& app = add_command(root, "model", "List, add and choose model files (GGUF)",
+                              "  kvboost model list\n"
+                              "  kvboost model add ~/Downloads/Qwen2.5-Coder-1.5B-Q4_K_M.gguf\n"
+                              "  kvboost model use qwen2.5-coder");
+  app.require_subcommand(1);
+  CLI::App& list =
+      add_command(app, "list", "List the models on this machine, other programs' downloads among them");
+  add_json_flag(list, bind(list, invocation, list_models)->json);
+  const auto with_model = [&](const char* name, const char* purpose,
+                              int (*run)(Session&, const ModelArguments&), const char* what) {
+    CLI::App& command = add_command(app, name, purpose);
+    auto arguments = bind(command, invocation, run);
+    add_json_flag(command, arguments->json);
+    return command.add_option("model", arguments->model, what)->type_name("NAME");
+  };
+  with_model("add", "Put a model file on the list, where it stands", add_model, "A GGUF file")
+      ->type_name("FILE")
+      ->required();
+  with_model("use", "Answer with this model from now on", use_model,
+             "A name of the list, its beginning, or a file")
+      ->required();
+  with_model("info", "Show a model's shape", show_model, "A name or a file; without it, the model in use");
+}
+
+void config_command(CLI::App& root, Invocation& invocation) {
+  CLI::App& app =
+      add_command(root, "config", "Show each option, its value and where that comes from; change it",
+                  "  kvboost config\n"
+                  "  kvboost config max_tokens\n"
+                  "  kvboost config set max_tokens 1000\n"
+                  "  kvboost config unset max_tokens");
+  auto arguments = bind(app, invocation, show_config);
+  app.add_option("name", arguments->name, "An option; without it, all of them")->type_name("OPTION");
+  add_json_flag(app, arguments->json);
+  CLI::App& set = add_command(app, "set", "Write an option into your configuration file");
+  auto set_arguments = bind(set, invocation, set_config);
+  set.add_option("name", set_arguments->name, "The option")->type_name("OPTION")->required();
+  set.add_option("value", set_arguments->value, "Its value")->type_name("VALUE")->required();
+  CLI::App& unset = add_command(app, "unset", "Take an option out of your configuration file");
+  unset.add_option("name", bind(unset, invocation, unset_config)->name, "The option")
+      ->type_name("OPTION")
+      ->required();
+}
+
+void doctor_command(CLI::App& root, Invocation& invocation) {
+  CLI::App& app =
+      add_command(root, "doctor", "Check all that an answer needs, and say what to do where it is amiss");
+  add_json_flag(app, bind(app, invocation, doctor)->json);
+}
+
+void bench_command(CLI::App& root, Invocation& invocation) {
+  CLI::App& app = add_command(root, "bench", "Measure; `kvboost bench --help` lists the benchmarks");
+  app.prefix_command();
+  app.fallthrough(false);
+  app.set_help_flag();  // the benchmark's own help is wanted
+  app.callback([&app, &invocation] {
+    invocation.run = [words = app.remaining()](Session& session) { return bench(session, words); };
+  });
+}
+
+std::string exit_code_text() {
+  std::string text = "Exit codes:\n";
+  for (const ExitCodeRow& row : kExitCodes) {
+    const std::string number = std::to_string(row.code);
+    text += "  " + number + std::string(5 - number.size(), ' ') + std::string(row.meaning) + "\n";
+  }
+  return text + "\n`kvboost COMMAND --help` says more, with examples.";
+}
+
+/// The command that the words led to, as deep as they did.
+const CLI::App& innermost(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? app : innermost(*chosen.front());
+}
+
+/// Names of options (those of the parents too) or commands that could have been meant.
+std::vector<std::string> known_words(const CLI::App& app, bool options) {
+  std::vector<std::string> words;
+  if (!options) {
+    for (const CLI::App* command : app.get_subcommands({})) words.push_back(command->get_name());
+    return words;
+  }
+  for (const CLI::App* level = &app; level != nullptr; level = level->get_parent()) {
+    for (const CLI::Option* option : level->get_options()) {
+      for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
+    }
+  }
+  return words;
+}
+
+std::string path_of(const CLI::App& app) {
+  return app.get_parent() == nullptr ? "kvboost" : path_of(*app.get_parent()) + " " + app.get_name();
+}
+
+/// What CLI11 only calls "not expected": a word that is no command, no option, or one too many.
+std::string unexpected_text(const CLI::App& root) {
+  const CLI::App& app = innermost(root);
+  const std::vector<std::string> rest = root.remaining(true);
+  if (rest.empty()) return "";
+  const std::string word = rest.front().substr(0, rest.front().find('='));
+  const bool is_option = word.starts_with('-');
+  const std::vector<std::string> known = known_words(app, is_option);
+  std::string text = (is_option       ? "there is no option "
+                      : known.empty() ? "one word too many: "
+                                      : "there is no command ") +
+                     word + " in `" + path_of(app) + "`";
+  const std::vector<std::string_view> candidates(known.begin(), known.end());
+  if (const auto near = nearest(word, candidates); !near.empty())
+    text += "; did you mean " + std::string(near) + "?";
+  return text;
+}
+
+std::string help_of(const CLI::App& app, std::FILE* stream) {
+  const std::string path = path_of(app);
+  const auto parent = path.rfind(' ');
+  return help_text(describe(app, parent == std::string::npos ? "" : path.substr(0, parent)),
+                   Terminal(stream, "never").width());
+}
+
+/// `kvboost daemon` alone, or with a word that is none of its commands.
+std::string missing_command_text(const CLI::App& root) {
+  if (!root.remaining(true).empty()) return unexpected_text(root);
+  std::string names;
+  for (const CLI::App* command : innermost(root).get_subcommands({})) {
+    names += (names.empty() ? "" : ", ") + command->get_name();
+  }
+  return "`" + path_of(innermost(root)) + "` wants one of: " + names;
+}
+
+int say_mistake(const CLI::App& root, const CLI::ParseError& error) {
+  std::string text = error.what();
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) text = unexpected_text(root);
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&
+      !innermost(root).get_subcommands({}).empty()) {
+    text = missing_command_text(root);
+  }
+  const std::string command = path_of(innermost(root));
+  std::fprintf(stderr, "kvboost: %s\n  `%s --help` lists what there is\n", printable(text).c_str(),
+               command.c_str());
+  return kExitUsage;
+}
+
+/// `kvboost help ask` is `kvboost ask --help`.
+std::vector<std::string> words_of(int argc, const char* const* argv) {
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (!words.empty() && words.front() == "help") {
+    words.erase(words.begin());
+    words.emplace_back("--help");
+  }
+  return words;
+}
+
+}  // namespace
+
+std::string value_name(const Option& option) {
+  switch (option.kind) {
+    case OptionKind::kText:
+      return "TEXT";
+    case OptionKind::kInteger:
+      return "N";
+    case OptionKind::kNumber:
+      return "X";
+    case OptionKind::kSize:
+      return "SIZE";
+    case OptionKind::kFlag:
+      return "";
+    case OptionKind::kChoice:
+      return std::string(option.allowed);
+    case OptionKind::kPath:
+      return "PATH";
+    case OptionKind::kDuration:
+      return "TIME";
+  }
+  return "";
+}
+
+CommandLine::CommandLine(std::string version)
+    : version_(std::move(version)), app_(std::make_unique<CLI::App>(kPurpose, "kvboost")) {
+  CLI::App& root = *app_;
+  root.require_subcommand(0, 1);
+  root.set_help_flag("-h,--help", "Show this help");
+  root.set_version_flag("--version", version_, "Show version and build");
+  root.footer(exit_code_text());
+  ask_command(root, invocation_);
+  status_command(root, invocation_);
+  daemon_command(root, invocation_);
+  model_command(root, invocation_);
+  config_command(root, invocation_);
+  doctor_command(root, invocation_);
+  bench_command(root, invocation_);
+  add_table_options(root, invocation_, Scope::kClient, kGlobalGroup);
+  add_table_options(root, invocation_, Scope::kDaemon, kGlobalGroup);
+}
+
+CommandLine::~CommandLine() = default;
+
+std::optional<int> CommandLine::parse(int argc, const char* const* argv) {
+  std::vector<std::string> words = words_of(argc, argv);
+  std::ranges::reverse(words);  // CLI11 takes them from the back
+  try {
+    app_->parse(words);
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(help_of(innermost(*app_), stdout).c_str(), stdout);
+    return kExitDone;
+  } catch (const CLI::CallForVersion&) {
+    std::fprintf(stdout, "%s\n", version_.c_str());
+    return kExitDone;
+  } catch (const CLI::ParseError& error) {
+    return say_mistake(*app_, error);
+  }
+  if (invocation_.run) return std::nullopt;
+  std::fputs(help_of(*app_, stderr).c_str(), stderr);
+  return kExitUsage;
+}
+
+}  // namespace kvboost::cli

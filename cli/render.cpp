@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/render.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace kvboost::cli {
+namespace {
+
+std::string padding(int columns) {
+  return std::string(static_cast<std::size_t>(std::max(columns, 0)), ' ');
+}
+
+}  // namespace
+
+void Table::add(std::vector<std::string> cells, std::vector<Style> styles) {
+  for (std::string& cell : cells) cell = printable(cell);
+  cells.resize(columns_.size());
+  styles.resize(columns_.size(), Style::kPlain);
+  rows_.push_back({std::move(cells), std::move(styles)});
+}
+
+std::string Table::line(const Terminal& terminal, const Row& row, const std::vector<int>& widths) const {
+  std::string text;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const std::string gap = padding(widths[i] - display_width(row.cells[i]));
+    const std::string cell = terminal.paint(row.styles[i], row.cells[i]);
+    if (i > 0) text += "  ";
+    text += columns_[i].to_the_right ? gap + cell : cell + gap;
+  }
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text + '\n';
+}
+
+std::string Table::text(const Terminal& terminal) const {
+  Row titles;
+  std::vector<int> widths;
+  for (const Column& column : columns_) {
+    titles.cells.push_back(column.title);
+    titles.styles.push_back(Style::kFaint);
+    widths.push_back(display_width(column.title));
+  }
+  for (const Row& row : rows_) {
+    for (std::size_t i = 0; i < widths.size(); ++i)
+      widths[i] = std::max(widths[i], display_width(row.cells[i]));
+  }
+  std::string text = line(terminal, titles, widths);
+  for (const Row& row : rows_) text += line(terminal, row, widths);
+  return text;
+}
+
+std::string fields(const Terminal& terminal, const std::vector<std::pair<std::string, std::string>>& rows) {
+  int widest = 0;
+  for (const auto& [label, value] : rows) {
+    if (!value.empty()) widest = std::max(widest, display_width(label));
+  }
+  std::string text;
+  for (const auto& [label, value] : rows) {
+    if (value.empty()) continue;
+    text += terminal.paint(Style::kFaint, label) + padding(widest - display_width(label) + 2) +
+            printable(value) + '\n';
+  }
+  return text;
+}
+
+std::string human_count(std::int64_t number) {
+  std::string digits = std::to_string(number);
+  const std::size_t first = number < 0 ? 1 : 0;
+  for (std::size_t at = digits.size(); at > first + 3;) {
+    at -= 3;
+    digits.insert(at, ",");
+  }
+  return digits;
+}
+
+std::string one_decimal(double number) {
+  std::array<char, 64> text;
+  std::snprintf(text.data(), text.size(), "%.1f", number);
+  return text.data();
+}
+
+std::string plural(std::int64_t number, std::string_view noun) {
+  return human_count(number) + " " + std::string(noun) + (number == 1 ? "" : "s");
+}
+
+std::string json_line(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+}
+
+std::string wrapped(std::string_view text, int width, int indent, int column) {
+  std::string out;
+  while (!text.empty()) {
+    const auto space = text.find(' ');
+    const std::string_view word = text.substr(0, space);
+    text.remove_prefix(space == std::string_view::npos ? text.size() : space + 1);
+    const int columns = display_width(word);
+    if (!out.empty() && column + 1 + columns > width) {
+      out += '\n' + padding(indent);
+      column = indent;
+    } else if (!out.empty()) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += columns;
+  }
+  return out;
+}
+
+}  // namespace kvboost::cli
