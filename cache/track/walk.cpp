@@ -38,8 +38,14 @@ bool has(int folder, const char* name) {
   return ::fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-FileDescriptor open_folder(int parent, const std::string& name) {
-  return FileDescriptor(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+bool is_folder(int parent, const std::string& name) {
+  struct stat status = {};
+  return ::fstatat(parent, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode);
+}
+
+// The reason why the last system call failed.
+std::string unreadable() {
+  return std::string("unreadable: ") + std::strerror(errno);
 }
 
 std::int64_t nanoseconds(const struct timespec& time) {
@@ -58,14 +64,14 @@ Walk::Walk(std::filesystem::path root, const WalkLimits& limits)
       own_rules_(read_beneath(root_, kIgnoreFile, limits.max_file_bytes).value_or(std::string())) {}
 
 Result<FileListing> Walk::run(const GitRules& rules) {
-  const FileDescriptor root(::open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  FileDescriptor root(::open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat status = {};
   if (!root.is_open() || ::fstat(root.get(), &status) != 0) return fail_errno(root_.string(), errno);
   device_ = status.st_dev;
   listing_.head = rules.head();
   listing_.branch = rules.branch();
   listing_.note = rules.note();
-  folder(root.get(), "", {.rules = &rules, .prefix = 0});
+  folder(std::move(root), {.rules = &rules, .outer = nullptr, .path = ""});
   if (stopped_) {
     if (!listing_.note.empty()) listing_.note += "; ";
     listing_.note +=
@@ -77,69 +83,70 @@ Result<FileListing> Walk::run(const GitRules& rules) {
   return std::move(listing_);
 }
 
-// `path` ends with '/', or is empty for the root.
-void Walk::folder(int fd, const std::string& path, const Place& place) {
+void Walk::folder(FileDescriptor fd, const Place& place) {
+  const std::unique_ptr<DIR, DirectoryCloser> directory(::fdopendir(fd.get()));
+  if (!directory) return skip(place.path, unreadable());
+  const int opened = fd.release();  // the DIR closes it
   // The names are read and sorted first, so that a listing that stops at a limit stops at the same file each
   // time.
   std::vector<std::pair<std::string, unsigned char>> names;
-  {
-    const std::unique_ptr<DIR, DirectoryCloser> directory(::fdopendir(::dup(fd)));
-    if (!directory) return skip(path, std::string("unreadable: ") + std::strerror(errno));
-    while (const dirent* found = ::readdir(directory.get())) {
-      const std::string_view name = found->d_name;
-      if (name != "." && name != ".." && name != ".git") names.emplace_back(name, found->d_type);
-    }
+  while (const dirent* found = ::readdir(directory.get())) {
+    const std::string_view name = found->d_name;
+    if (name != "." && name != ".." && name != ".git") names.emplace_back(name, found->d_type);
   }
   std::ranges::sort(names);
-  for (const auto& [name, type] : names) entry(fd, path, name, type, place);
-}
-
-void Walk::entry(int fd, const std::string& folder, const std::string& name, unsigned char type,
-                 const Place& place) {
-  const std::string path = folder + name;
-  if (type == DT_UNKNOWN) {
-    struct stat status = {};
-    if (::fstatat(fd, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return;
-    type = S_ISDIR(status.st_mode) ? DT_DIR : DT_REG;
-  }
-  if (type == DT_DIR) {
-    inner_folder(fd, name, path + "/", place);
-  } else {
-    file(fd, name, path, place);
+  for (const auto& [name, type] : names) {
+    if (type == DT_DIR || (type == DT_UNKNOWN && is_folder(opened, name))) {
+      inner_folder(opened, name, place);
+    } else {
+      file(opened, name, place);
+    }
   }
 }
 
-void Walk::inner_folder(int parent, const std::string& name, const std::string& path, Place place) {
-  const std::string inside = path.substr(place.prefix);
+bool Walk::is_ignored(const Place& place) {
+  if (!place.ignored) {
+    place.ignored = place.outer != nullptr &&
+                    (is_ignored(*place.outer) || place.rules->ignores(place.path.substr(place.prefix)));
+  }
+  return *place.ignored;
+}
+
+void Walk::inner_folder(int parent, const std::string& name, const Place& place) {
+  Place inner{.rules = place.rules,
+              .outer = &place,
+              .path = place.path + name + "/",
+              .prefix = place.prefix,
+              .depth = place.depth + 1};
+  const std::string inside = inner.path.substr(inner.prefix);
   const bool submodule = place.rules->is_submodule(inside.substr(0, inside.size() - 1));
   const bool tracked = submodule || place.rules->tracks_below(inside);
-  if (!tracked && (stopped_ || place.ignored || place.rules->ignores(inside))) return;
-  if (own_rules_.ignores(path)) return skip(path, std::string(kIgnoreFile));
-  if (is_secret_path(path)) return skip(path, "secret");
-  if (++place.depth > limits_.max_depth) {
-    return skip(path, "more than " + std::to_string(limits_.max_depth) + " folders deep");
+  if (!tracked && (stopped_ || is_ignored(inner))) return;
+  if (own_rules_.ignores(inner.path)) return skip(inner.path, std::string(kIgnoreFile));
+  if (is_secret_path(inner.path)) return skip(inner.path, "secret");
+  if (inner.depth > limits_.max_depth) {
+    return skip(inner.path, "more than " + std::to_string(limits_.max_depth) + " folders deep");
   }
-  const FileDescriptor fd = open_folder(parent, name);
-  if (!fd.is_open()) return skip(path, std::string("unreadable: ") + std::strerror(errno));
-  if (submodule) return inner_repository(fd.get(), path, place.depth);
+  FileDescriptor fd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd.is_open()) return skip(inner.path, unreadable());
+  if (submodule) return inner_repository(std::move(fd), inner.path, inner.depth);
   if (!tracked) {
     if (has(fd.get(), ".git")) {
-      if (place.rules->is_repository()) return skip(path, "another repository");
-      return inner_repository(fd.get(), path, place.depth);
+      if (place.rules->is_repository()) return skip(inner.path, "another repository");
+      return inner_repository(std::move(fd), inner.path, inner.depth);
     }
-    if (const char* reason = unwanted_folder(fd.get(), name, place)) return skip(path, reason);
-  } else if (!place.ignored) {
-    place.ignored = place.rules->ignores(inside);
+    if (const char* reason = unwanted_folder(fd.get(), name, place)) return skip(inner.path, reason);
   }
-  folder(fd.get(), path, place);
+  folder(std::move(fd), inner);
 }
 
-void Walk::inner_repository(int fd, const std::string& path, int depth) {
-  if (!has(fd, ".git")) return;  // a submodule that was never fetched
+void Walk::inner_repository(FileDescriptor fd, const std::string& path, int depth) {
+  if (!has(fd.get(), ".git")) return;  // a submodule that was never fetched
   const std::filesystem::path root = root_ / path.substr(0, path.size() - 1);
   const GitRules rules = GitRules::open(root, root / ".git");
   if (!rules.note().empty()) skip(path, rules.note());
-  folder(fd, path, {.rules = &rules, .prefix = path.size(), .depth = depth});
+  folder(std::move(fd),
+         {.rules = &rules, .outer = nullptr, .path = path, .prefix = path.size(), .depth = depth});
 }
 
 const char* Walk::unwanted_folder(int fd, const std::string& name, const Place& place) const {
@@ -155,15 +162,16 @@ const char* Walk::unwanted_folder(int fd, const std::string& name, const Place& 
   return nullptr;
 }
 
-void Walk::file(int parent, const std::string& name, const std::string& path, const Place& place) {
+void Walk::file(int parent, const std::string& name, const Place& place) {
+  const std::string path = place.path + name;
   const std::string inside = path.substr(place.prefix);
   const bool tracked = place.rules->tracks(inside);
-  if (!tracked && (stopped_ || place.ignored || place.rules->ignores(inside))) return;
+  if (!tracked && (stopped_ || is_ignored(place) || place.rules->ignores(inside))) return;
   if (own_rules_.ignores(path)) return skip(path, std::string(kIgnoreFile));
   if (is_secret_path(path)) return skip(path, "secret");
   struct stat status = {};
   if (::fstatat(parent, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
-    if (errno != ENOENT) skip(path, std::string("unreadable: ") + std::strerror(errno));
+    if (errno != ENOENT) skip(path, unreadable());
     return;
   }
   if (S_ISLNK(status.st_mode)) return skip(path, "symbolic link");

@@ -5,8 +5,10 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
+#include "base/file_descriptor.h"
 #include "cache/track/git_rules.h"
 #include "cache/track/work_tree.h"
 
@@ -27,20 +29,22 @@ class Walk {
   [[nodiscard]] Result<FileListing> run(const GitRules& rules);
 
  private:
-  /// The repository that a folder is in: paths for `rules` are relative to its root.
+  /// A folder on the way down, and the repository that it is in: paths for `rules` are relative to its root.
   struct Place {
     const GitRules* rules;
-    std::size_t prefix;    // length of the repository's own path, with its '/'
-    bool ignored = false;  // beneath an ignored folder: only tracked files count
+    const Place* outer;      // nullptr at the repository's root
+    std::string path;        // from the walk's root, ends with '/' unless empty
+    std::size_t prefix = 0;  // length of the repository's own path
     int depth = 0;
+    mutable std::optional<bool> ignored{};  // asked for only where something is not tracked: it is costly
   };
 
-  void folder(int fd, const std::string& path, const Place& place);
-  void entry(int fd, const std::string& folder, const std::string& name, unsigned char type,
-             const Place& place);
-  void inner_folder(int parent, const std::string& name, const std::string& path, Place place);
-  void inner_repository(int fd, const std::string& path, int depth);
-  void file(int parent, const std::string& name, const std::string& path, const Place& place);
+  void folder(FileDescriptor fd, const Place& place);
+  void inner_folder(int parent, const std::string& name, const Place& place);
+  void inner_repository(FileDescriptor fd, const std::string& path, int depth);
+  void file(int parent, const std::string& name, const Place& place);
+  /// Whether git ignores the folder or one that it is in: then only tracked files count.
+  [[nodiscard]] static bool is_ignored(const Place& place);
   /// Why an untracked folder is left out as a whole, or nullptr.
   [[nodiscard]] const char* unwanted_folder(int fd, const std::string& name, const Place& place) const;
   void skip(const std::string& path, std::string reason);
