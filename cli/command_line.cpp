@@ -53,7 +53,8 @@ template <class Arguments>
 std::shared_ptr<Arguments> bind(CLI::App& app, Invocation& invocation,
                                 int (*run)(Session&, const Arguments&)) {
   auto arguments = std::make_shared<Arguments>();
-  app.callback([&invocation, arguments, run] {
+  app.callback([&app, &invocation, arguments, run] {
+    if (!app.get_subcommands().empty()) return;  // `config set`: called after the subcommand's own
     invocation.run = [arguments, run](Session& session) { return run(session, *arguments); };
   });
   return arguments;
