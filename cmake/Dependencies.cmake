@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The libraries of the stack, all from Debian's packages. Torch is looked up by its files: its
-# own CMake package drags in protobuf, CUDA and Caffe2 checks that an inference build has no use for.
+# The libraries of the stack, all from Debian's packages; tree-sitter comes with its grammars, see
+# cache/chunk/grammars. Torch is looked up by its files: its own CMake package drags in protobuf, CUDA and Caffe2
+# checks that an inference build has no use for.
 find_package(Threads REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(CLI11 REQUIRED)
@@ -11,7 +12,6 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(libgit2 REQUIRED IMPORTED_TARGET libgit2)
 pkg_check_modules(utf8proc REQUIRED IMPORTED_TARGET libutf8proc)
 pkg_check_modules(pcre2 REQUIRED IMPORTED_TARGET libpcre2-8)
-pkg_check_modules(tree_sitter REQUIRED IMPORTED_TARGET tree-sitter)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 
 find_path(LMDB_INCLUDE_DIR lmdb.h REQUIRED)
