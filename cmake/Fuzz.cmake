@@ -13,6 +13,8 @@
 #   build/fuzz/bin/x_fuzz FILE                                  replays one input
 # The preset `fuzz` (cmake --preset fuzz && cmake --build --preset fuzz) builds the fuzzers alone, with sanitizers and
 # coverage: inputs that reach new code are then kept in FOLDER. A crash leaves its input in a file, which is named.
+# For long runs set ASAN_OPTIONS=malloc_context_size=2: AddressSanitizer never forgets a call stack, and parsers have
+# so many that its memory alone reaches the limit.
 if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # Not built with kvboost_flags: the driver must not trace itself.
   add_library(kvboost_fuzz_driver STATIC ${PROJECT_SOURCE_DIR}/tests/fuzz/standalone_driver.cpp)
