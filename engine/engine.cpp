@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// Engine: checks what it is asked, cuts it into blocks, and keeps the sequence whole when something fails.
+#include "engine/engine.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <new>
+#include <utility>
+
+#include "engine/cpu.h"
+#include "engine/model/engine_state.h"
+#include "engine/model/matmul.h"
+#include "engine/model/spec_reader.h"
+
+namespace kvboost::engine {
+namespace {
+
+/// Runs `body` (a Result-returning function) and turns what libraries throw into errors.
+template <class Body>
+auto guarded(const Body& body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::kInternal, "not enough memory", "close other programs, or set a smaller context");
+  } catch (const std::exception& error) {
+    return fail(ErrorCode::kInternal, std::string("torch: ") + error.what());
+  }
+}
+
+/// What the kernels were written for; everything that real models have.
+Result<void> check_shape(const ModelSpec& spec) {
+  constexpr std::int32_t kVector = 16;
+  constexpr std::int32_t kMostHeadDim = 512;
+  const bool odd =
+      spec.width % kVector != 0 || spec.feed_forward % kVector != 0 || spec.head_dim % kVector != 0;
+  const bool fits = spec.n_heads % spec.n_kv_heads == 0 && spec.head_dim <= kMostHeadDim &&
+                    spec.n_heads / spec.n_kv_heads <= kMostUnitRows;
+  if (!odd && fits) return {};
+  return fail(ErrorCode::kModel,
+              "the model's shape is not supported: width " + std::to_string(spec.width) + ", feed-forward " +
+                  std::to_string(spec.feed_forward) + ", " + std::to_string(spec.n_heads) + " heads of " +
+                  std::to_string(spec.head_dim) + ", " + std::to_string(spec.n_kv_heads) + " KV heads",
+              "choose a model whose widths are multiples of 16 and whose heads share KV heads evenly");
+}
+
+bool all_finite(std::span<const float> values) {
+  return std::ranges::all_of(values, [](float value) { return std::isfinite(value); });
+}
+
+/// ln of what softmax gives `token`.
+float log_probability(std::span<const float> logits, TokenId token) {
+  const float largest = std::ranges::max(logits);
+  double sum = 0.0;
+  for (const float logit : logits) sum += std::exp(static_cast<double>(logit - largest));
+  return static_cast<float>(logits[token] - largest - std::log(sum));
+}
+
+}  // namespace
+
+Sequence::Sequence(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Sequence::Sequence(Sequence&&) noexcept = default;
+Sequence& Sequence::operator=(Sequence&&) noexcept = default;
+Sequence::~Sequence() = default;
+
+std::int32_t Sequence::size() const {
+  return impl_->kv.size();
+}
+std::span<const TokenId> Sequence::tokens() const {
+  return impl_->kv.tokens();
+}
+std::span<const std::int32_t> Sequence::positions() const {
+  return impl_->kv.positions();
+}
+std::uint64_t Sequence::bytes() const {
+  return impl_->kv.bytes() + impl_->logits.capacity() * sizeof(float);
+}
+void Sequence::truncate(std::int32_t size) {
+  if (size >= this->size()) return;
+  impl_->kv.truncate(std::max(size, 0));
+  impl_->logits.clear();
+}
+
+Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Engine::~Engine() = default;
+const ModelSpec& Engine::spec() const {
+  return impl_->spec;
+}
+const Tokenizer& Engine::tokenizer() const {
+  return impl_->tokenizer;
+}
+const EngineInfo& Engine::info() const {
+  return impl_->info;
+}
+
+Result<std::unique_ptr<Engine>> Engine::load(const EngineOptions& options,
+                                             std::function<void(double)> progress, std::stop_token stop) {
+  return guarded([&]() -> Result<std::unique_ptr<Engine>> {
+    const auto begin = std::chrono::steady_clock::now();
+    auto gguf = Gguf::open(options.model);
+    if (!gguf) return fail(gguf.error());
+    auto spec = engine::read_spec(*gguf, options.model);
+    if (!spec) return fail(spec.error());
+    if (auto shape = check_shape(*spec); !shape) return fail(shape.error());
+    auto tokenizer = Tokenizer::from_gguf(*gguf, options.force_tokenizer);
+    if (!tokenizer) return fail(tokenizer.error());
+    EngineInfo info = probe_cpu(options.compute, options.threads);
+    if (options.compute == ComputeType::kBFloat16 && !has_bfloat16()) {
+      return fail(ErrorCode::kInvalidArgument,
+                  "compute type bf16 needs a CPU with AVX512-BF16, which this one lacks",
+                  "set compute to auto or f32");
+    }
+    info.context = options.context > 0 ? std::min(options.context, spec->context) : spec->context;
+    set_threads(info.threads);
+    auto impl =
+        std::make_unique<Impl>(Impl{std::move(*gguf), std::move(*spec), std::move(*tokenizer), info, {}});
+    auto transformer = load_transformer(impl->gguf, impl->spec, info.compute, progress, stop);
+    if (!transformer) return fail(transformer.error());
+    impl->transformer = std::move(*transformer);
+    impl->info.weight_bytes = impl->transformer->weight_bytes();
+    impl->info.load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return std::unique_ptr<Engine>(new Engine(std::move(impl)));
+  });
+}
+
+Result<Sequence> Engine::new_sequence() {
+  return guarded([&]() -> Result<Sequence> {
+    return Sequence(std::make_unique<Sequence::Impl>(Sequence::Impl{impl_->transformer->new_kv(), {}}));
+  });
+}
+
+std::span<const float> Engine::logits(const Sequence& sequence) const {
+  return sequence.impl_->logits;
+}
+
+Result<void> Engine::Impl::check_call(const Sequence& sequence, std::span<const TokenId> tokens) const {
+  if (tokens.empty()) return fail(ErrorCode::kInvalidArgument, "there are no tokens to read");
+  for (const TokenId token : tokens) {
+    if (token < 0 || token >= spec.vocabulary) {
+      return fail(ErrorCode::kInvalidArgument, "token " + std::to_string(token) +
+                                                   " is not in the vocabulary of " +
+                                                   std::to_string(spec.vocabulary));
+    }
+  }
+  const auto total = static_cast<std::int64_t>(sequence.size()) + std::ssize(tokens);
+  if (total > info.context) {
+    return fail(ErrorCode::kInvalidArgument,
+                "the prompt has " + std::to_string(total) + " tokens, the context holds " +
+                    std::to_string(info.context),
+                "shorten the prompt, or set a larger context if the model allows it");
+  }
+  return {};
+}
+
+bool Engine::Impl::run_blocks(Sequence::Impl& sequence, std::span<const TokenId> tokens,
+                              std::span<const std::int32_t> positions, const PrefillOptions& options,
+                              const AfterBlock& after_block) {
+  const auto n = static_cast<std::int32_t>(tokens.size());
+  for (std::int32_t done = 0; done < n;) {
+    const auto count = std::min(transformer->most_tokens(), n - done);
+    const Transformer::Input input{tokens.subspan(done, count), positions.subspan(done, count),
+                                   options.capture, done, options.stop};
+    if (!transformer->forward(sequence.kv, input)) return false;
+    sequence.kv.commit(input.tokens, input.positions);
+    after_block(done, count);
+    done += count;
+    if (options.progress) options.progress(done);
+  }
+  return true;
+}
+
+Result<void> Engine::Impl::run(Sequence& sequence, std::span<const TokenId> tokens,
+                               const PrefillOptions& options, const AfterBlock& after_block) {
+  if (auto good = check_call(sequence, tokens); !good) return good;
+  Sequence::Impl& live = *sequence.impl_;
+  std::vector<std::int32_t> positions(options.positions.begin(), options.positions.end());
+  if (positions.empty()) {
+    const std::int32_t next = live.kv.size() == 0 ? 0 : live.kv.positions().back() + 1;
+    for (std::size_t i = 0; i < tokens.size(); ++i) positions.push_back(next + static_cast<std::int32_t>(i));
+  }
+  if (positions.size() != tokens.size() || std::ranges::any_of(positions, [](auto p) { return p < 0; })) {
+    return fail(ErrorCode::kInvalidArgument, "each token needs one position, and none below 0");
+  }
+  const std::int32_t before = live.kv.size();
+  const auto undo = [&](Error error) -> Result<void> {
+    live.kv.truncate(before);
+    return fail(std::move(error));
+  };
+  auto result = guarded([&]() -> Result<void> {
+    if (options.capture != nullptr) {
+      options.capture->shape = spec.kv_shape();
+      options.capture->n_tokens = static_cast<std::int32_t>(tokens.size());
+      options.capture->data.resize(tokens.size() * spec.kv_shape().bytes_per_token() / sizeof(std::uint16_t));
+    }
+    if (!run_blocks(live, tokens, positions, options, after_block))
+      return fail(ErrorCode::kCancelled, "cancelled");
+    std::vector<float> last(spec.vocabulary);
+    transformer->logits(static_cast<std::int32_t>((tokens.size() - 1) % transformer->most_tokens()), 1,
+                        last.data());
+    if (!all_finite(last)) {
+      return fail(ErrorCode::kModel, "the model's output is not a number",
+                  "the file may be damaged: fetch it again, or choose compute type f32");
+    }
+    live.logits = std::move(last);
+    return {};
+  });
+  return result ? result : undo(std::move(result.error()));
+}
+
+Result<void> Engine::prefill(Sequence& sequence, std::span<const TokenId> tokens,
+                             const PrefillOptions& options) {
+  return impl_->run(sequence, tokens, options, [](std::int32_t, std::int32_t) {});
+}
+
+Result<std::vector<float>> Engine::all_logits(Sequence& sequence, std::span<const TokenId> tokens,
+                                              std::stop_token stop) {
+  return guarded([&]() -> Result<std::vector<float>> {
+    const auto width = static_cast<std::size_t>(impl_->spec.vocabulary);
+    std::vector<float> all(tokens.size() * width);
+    PrefillOptions options;
+    options.stop = stop;
+    auto done = impl_->run(sequence, tokens, options, [&](std::int32_t first, std::int32_t count) {
+      impl_->transformer->logits(0, count, all.data() + first * width);
+    });
+    if (!done) return fail(done.error());
+    return all;
+  });
+}
+
+Result<std::vector<float>> Engine::score(Sequence& sequence, std::span<const TokenId> tokens,
+                                         std::stop_token stop) {
+  return guarded([&]() -> Result<std::vector<float>> {
+    const auto width = static_cast<std::size_t>(impl_->spec.vocabulary);
+    std::vector<float> scores(tokens.size(), std::numeric_limits<float>::quiet_NaN());
+    if (!sequence.impl_->logits.empty() && !tokens.empty() && tokens[0] >= 0 &&
+        tokens[0] < impl_->spec.vocabulary) {
+      scores[0] = log_probability(sequence.impl_->logits, tokens[0]);
+    }
+    PrefillOptions options;
+    options.stop = stop;
+    std::vector<float> rows;
+    auto done = impl_->run(sequence, tokens, options, [&](std::int32_t first, std::int32_t count) {
+      constexpr std::int32_t kRows = 64;  // logits of this many tokens at a time
+      for (std::int32_t at = 0; at < count; at += kRows) {
+        const auto part = std::min(kRows, count - at);
+        rows.resize(part * width);
+        impl_->transformer->logits(at, part, rows.data());
+        for (std::int32_t i = 0; i < part; ++i) {
+          const auto next = static_cast<std::size_t>(first + at + i) + 1;
+          if (next < tokens.size())
+            scores[next] = log_probability({rows.data() + i * width, width}, tokens[next]);
+        }
+      }
+    });
+    if (!done) return fail(done.error());
+    return scores;
+  });
+}
+
+Result<void> Engine::place(Sequence& sequence, const KvBlock& block, std::span<const TokenId> tokens,
+                           std::int32_t first_position) {
+  if (auto good = impl_->check_call(sequence, tokens); !good) return good;
+  if (block.shape != impl_->spec.kv_shape() || block.n_tokens != std::ssize(tokens) ||
+      block.data.size() * sizeof(std::uint16_t) != tokens.size() * block.shape.bytes_per_token()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "the block's shape is not the model's, or its length not that of its tokens");
+  }
+  if (first_position < 0) return fail(ErrorCode::kInvalidArgument, "a position must not be below 0");
+  Sequence::Impl& live = *sequence.impl_;
+  const std::int32_t before = live.kv.size();
+  auto result = guarded([&]() -> Result<void> {
+    std::vector<std::int32_t> positions(tokens.size());
+    for (std::size_t i = 0; i < tokens.size(); ++i)
+      positions[i] = first_position + static_cast<std::int32_t>(i);
+    impl_->transformer->place(live.kv, block, positions);
+    live.kv.commit(tokens, positions);
+    live.logits.clear();
+    return {};
+  });
+  if (!result) live.kv.truncate(before);
+  return result;
+}
+
+}  // namespace kvboost::engine

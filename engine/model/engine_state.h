@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands behind Engine and Sequence: shared by the files that implement them, and by nobody else.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/kv/sequence_kv.h"
+#include "engine/model/gguf.h"
+#include "engine/model/transformer.h"
+
+namespace kvboost::engine {
+
+struct Sequence::Impl {
+  SequenceKv kv;
+  std::vector<float> logits;  // behind the last cell; empty if they aren't known
+};
+
+struct Engine::Impl {
+  Gguf gguf;
+  ModelSpec spec;
+  Tokenizer tokenizer;
+  EngineInfo info;
+  std::unique_ptr<Transformer> transformer;
+
+  /// Where each block's logits go, called after each forward: (its first token's index in the call, its
+  /// size).
+  using AfterBlock = std::function<void(std::int32_t first, std::int32_t count)>;
+
+  Result<void> check_call(const Sequence& sequence, std::span<const TokenId> tokens) const;
+  Result<void> run(Sequence& sequence, std::span<const TokenId> tokens, const PrefillOptions& options,
+                   const AfterBlock& after_block);
+  bool run_blocks(Sequence::Impl& sequence, std::span<const TokenId> tokens,
+                  std::span<const std::int32_t> positions, const PrefillOptions& options,
+                  const AfterBlock& after_block);
+};
+
+}  // namespace kvboost::engine

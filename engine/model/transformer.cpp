@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+// A decoder, read from top to bottom: embed, then for each layer norm, attention, add, norm, gated
+// feed-forward, add; then norm and output. The residual stream is float32; what matrices multiply is T.
+#include "engine/model/transformer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include "engine/kernels/elementwise.h"
+#include "engine/kernels/gemv.h"
+#include "engine/kernels/parallel.h"
+#include "engine/kernels/rope.h"
+#include "engine/model/matmul.h"
+#include "engine/model/weights.h"
+
+namespace kvboost::engine {
+namespace {
+
+/// Tokens that are worth a thread in the small steps.
+constexpr std::ptrdiff_t kTokenGrain = 8;
+/// Outputs that are worth a thread in a one-row product.
+constexpr std::ptrdiff_t kOutputGrain = 64;
+
+template <class T>
+class TypedTransformer final : public Transformer {
+ public:
+  TypedTransformer(const ModelSpec& spec, Weights<T> weights)
+      : spec_(spec),
+        weights_(std::move(weights)),
+        rope_(spec.rope),
+        local_rope_(local_rope(spec)),
+        query_width_(spec.n_heads * spec.head_dim),
+        key_width_(spec.n_kv_heads * spec.head_dim),
+        qkv_width_(query_width_ + 2 * key_width_),
+        most_tokens_(block_size(spec)),
+        stream_(buffer<float>(spec.width)),
+        normed_(buffer<T>(spec.width)),
+        qkv_(buffer<T>(qkv_width_)),
+        queries_(buffer<T>(query_width_)),
+        attended_(buffer<T>(query_width_)),
+        gate_up_(buffer<T>(2 * spec.feed_forward)),
+        gated_(buffer<T>(spec.feed_forward)),
+        projected_(buffer<T>(spec.width)),
+        one_row_(std::max(2 * spec.feed_forward, qkv_width_)) {}
+
+  std::int32_t most_tokens() const override { return most_tokens_; }
+  std::uint64_t weight_bytes() const override { return weights_.bytes(); }
+  SequenceKv new_kv() const override { return {spec_.kv_shape(), sizeof(T)}; }
+
+  bool forward(SequenceKv& kv, const Input& input) override {
+    const auto n = static_cast<std::int32_t>(input.tokens.size());
+    kv.prepare(n);
+    embed(input.tokens);
+    const RopeAngles angles = rope_.angles(input.positions);
+    const auto everything = visible_cells(kv, input.positions, 0);
+    RopeAngles local_angles;
+    std::vector<VisibleCells> window;
+    if (spec_.sliding_window > 0) {
+      local_angles = local_rope_.angles(input.positions);
+      window = visible_cells(kv, input.positions, spec_.sliding_window);
+    }
+    for (std::int32_t l = 0; l < spec_.n_layers; ++l) {
+      const LayerWeights<T>& layer = weights_.layers[l];
+      const KvTiles<T> tiles = kv.tiles<T>(l);
+      const bool local = slides(l);
+      if (input.stop.stop_requested()) return false;
+      norm(layer.attention_norm, n);
+      multiply(layer.qkv, normed_.data(), n, qkv_.data());
+      finish_heads(layer, n);
+      if (input.capture != nullptr) capture(l, n, *input.capture, input.capture_at);
+      rotate_heads(local ? local_angles : angles, tiles, kv.size(), n);
+      attention<T>({queries_.data(), local ? window : everything, tiles, spec_.n_heads, spec_.n_kv_heads,
+                    attended_.data()},
+                   input.stop);
+      if (input.stop.stop_requested()) return false;
+      multiply(layer.output, attended_.data(), n, projected_.data());
+      add_to_stream(layer.post_attention_norm, n);
+      norm(layer.feed_forward_norm, n);
+      multiply(layer.gate_up, normed_.data(), n, gate_up_.data());
+      activate(n);
+      multiply(layer.down, gated_.data(), n, projected_.data());
+      add_to_stream(layer.post_feed_forward_norm, n);
+    }
+    return true;
+  }
+
+  void logits(std::int32_t first, std::int32_t count, float* out) override {
+    if (count == 1) {
+      rms_norm(row(stream_, first), weights_.output_norm.data(), spec_.width, spec_.rms_eps, normed_.data());
+      one_row_product(weights_.vocabulary, normed_.data(), out);
+    } else {
+      many_logits(first, count, out);
+    }
+  }
+
+  void place(SequenceKv& kv, const KvBlock& block, std::span<const std::int32_t> positions) override {
+    kv.prepare(block.n_tokens);
+    const RopeAngles angles = rope_.angles(positions);
+    const RopeAngles local_angles = spec_.sliding_window > 0 ? local_rope_.angles(positions) : RopeAngles{};
+    const auto n_units = static_cast<std::ptrdiff_t>(spec_.n_layers) * block.n_tokens;
+    parallel_ranges(n_units, kTokenGrain, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+      std::vector<T> key(spec_.head_dim), value(spec_.head_dim);
+      for (std::ptrdiff_t unit = begin; unit < end; ++unit) {
+        const auto l = static_cast<std::int32_t>(unit / block.n_tokens);
+        const auto token = static_cast<std::int32_t>(unit % block.n_tokens);
+        const KvTiles<T> tiles = kv.tiles<T>(l);
+        for (std::int32_t head = 0; head < spec_.n_kv_heads; ++head) {
+          const auto at = (static_cast<std::size_t>(token) * spec_.n_kv_heads + head) * spec_.head_dim;
+          for (std::int32_t d = 0; d < spec_.head_dim; ++d) {
+            key[d] = narrow<T>(to_float(BFloat16{block.keys(l)[at + d]}));
+            value[d] = narrow<T>(to_float(BFloat16{block.values(l)[at + d]}));
+          }
+          turn(key.data(), slides(l) ? local_angles : angles, token, 1.0F, key.data());
+          write_cell<T>(tiles, head, kv.size() + token, key.data(), value.data());
+        }
+      }
+    });
+  }
+
+ private:
+  static RopeSpec local_rope(const ModelSpec& spec) {
+    RopeSpec rope = spec.rope;
+    if (spec.local_rope_base > 0.0) {  // the local layers of gemma3 know nothing of the global ones' scaling
+      rope.base = spec.local_rope_base;
+      rope.scaling = "none";
+      rope.frequency_factors.clear();
+    }
+    return rope;
+  }
+
+  /// Tokens of a block: 512, fewer where a matrix is so large that one product would take long (cancellation
+  /// is noticed between products).
+  static std::int32_t block_size(const ModelSpec& spec) {
+    constexpr double kMostFlops = 6e9;
+    const double per_token = 2.0 * spec.width * std::max(2 * spec.feed_forward, spec.n_heads * spec.head_dim);
+    return std::clamp(static_cast<std::int32_t>(kMostFlops / per_token) / kTileCells * kTileCells, kTileCells,
+                      512);
+  }
+
+  template <class U>
+  AlignedBuffer<U> buffer(std::int32_t width) const {
+    return AlignedBuffer<U>(static_cast<std::size_t>(most_tokens_) * width);
+  }
+  template <class U>
+  U* row(AlignedBuffer<U>& of, std::ptrdiff_t i) const {
+    return of.data() + of.size() / most_tokens_ * i;
+  }
+
+  [[nodiscard]] bool slides(std::int32_t layer) const {
+    if (spec_.sliding_window == 0) return false;
+    return spec_.sliding_pattern == 0 || (layer + 1) % spec_.sliding_pattern != 0;
+  }
+
+  void embed(std::span<const TokenId> tokens) {
+    const float scale = spec_.embedding_scale;
+    parallel_ranges(std::ssize(tokens), kTokenGrain, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+      for (std::ptrdiff_t i = begin; i < end; ++i) {
+        const std::span out(row(stream_, i), static_cast<std::size_t>(spec_.width));
+        dequantise_row(*weights_.embedding, tokens[i], out);
+        for (float& value : out) value *= scale;
+      }
+    });
+  }
+
+  /// What each new token sees: all cells up to its own, or of these the ones less than `window` positions
+  /// back.
+  static std::vector<VisibleCells> visible_cells(const SequenceKv& kv,
+                                                 std::span<const std::int32_t> positions,
+                                                 std::int32_t window) {
+    std::vector<std::int32_t> by_cell;
+    if (window > 0) {
+      by_cell.assign(kv.positions().begin(), kv.positions().end());
+      by_cell.insert(by_cell.end(), positions.begin(), positions.end());
+    }
+    std::vector<VisibleCells> visible;
+    for (std::int32_t i = 0; i < std::ssize(positions); ++i) {
+      const std::int32_t cell = kv.size() + i;
+      std::int32_t first = 0;
+      if (window > 0) {
+        const auto oldest =
+            std::ranges::upper_bound(by_cell.begin(), by_cell.begin() + cell, positions[i] - window);
+        first = static_cast<std::int32_t>(oldest - by_cell.begin());
+      }
+      visible.push_back({first, cell});
+    }
+    return visible;
+  }
+
+  void norm(const std::vector<float>& weight, std::int32_t n) {
+    parallel_ranges(n, kTokenGrain, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+      for (std::ptrdiff_t i = begin; i < end; ++i) {
+        rms_norm(row(stream_, i), weight.data(), spec_.width, spec_.rms_eps, row(normed_, i));
+      }
+    });
+  }
+
+  void multiply(const Matrix<T>& matrix, const T* x, std::int32_t n, T* y) {
+    if (n == 1) {
+      one_row_product(matrix, x, one_row_.data());
+      round_to(one_row_.data(), matrix.outputs, y);
+    } else {
+      matmul(x, matrix.data.data(), n, matrix.inputs, matrix.outputs, y, matrix.outputs);
+    }
+  }
+
+  static void one_row_product(const Matrix<T>& matrix, const T* x, float* y) {
+    parallel_ranges(matrix.outputs, kOutputGrain, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+      gemv(matrix.data.data() + begin * matrix.inputs, x, static_cast<std::int32_t>(end - begin),
+           matrix.inputs, y + begin);
+    });
+  }
+
+  /// Bias and norm of queries and keys, for models that have them.
+  void finish_heads(const LayerWeights<T>& layer, std::int32_t n) {
+    if (layer.qkv_bias.empty() && layer.query_norm.empty()) return;
+    parallel_ranges(n, kTokenGrain, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+      std::vector<float> values(qkv_width_);
+      for (std::ptrdiff_t i = begin; i < end; ++i) {
+        T* qkv = row(qkv_, i);
+        widen(qkv, qkv_width_, values.data());
+        if (!layer.qkv_bias.empty()) add(values.data(), layer.qkv_bias.data(), qkv_width_);
+        round_to(values.data(), qkv_width_, qkv);
+        if (layer.query_norm.empty()) continue;
+        for (std::int32_t h = 0; h < spec_.n_heads + spec_.n_kv_heads; ++h) {
+          const auto& weight = h < spec_.n_heads ? layer.query_norm : layer.key_norm;
+          rms_norm(values.data() + h * spec_.head_dim, weight.data(), spec_.head_dim, spec_.rms_eps,
+                   qkv + h * spec_.head_dim);
+        }
+      }
+    });
+  }
+
+  void capture(std::int32_t l, std::int32_t n, KvBlock& block, std::int32_t at) {
+    for (std::int32_t i = 0; i < n; ++i) {
+      const T* keys = row(qkv_, i) + query_width_;
+      const auto out = static_cast<std::ptrdiff_t>(at + i) * key_width_;
+      for (std::int32_t d = 0; d < key_width_; ++d) {
+        block.keys(l)[out + d] = to_bfloat16(to_float(keys[d])).bits;
+        block.values(l)[out + d] = to_bfloat16(to_float(keys[key_width_ + d])).bits;
+      }
+    }
+  }
+
+  void turn(const T* in, const RopeAngles& angles, std::ptrdiff_t token, float scale, T* out) const {
+    const auto at = token * rope_.half();
+    rotate(in, angles.cosine.data() + at, angles.sine.data() + at, spec_.rope.layout, 2 * rope_.half(),
+           spec_.head_dim, scale, out);
+  }
+
+  /// Queries go on to attention, keys and values into their cells.
+  void rotate_heads(const RopeAngles& angles, const KvTiles<T>& tiles, std::int32_t first_cell,
+                    std::int32_t n) {
+    const float attention_scale = spec_.attention_scale > 0.0F
+                                      ? spec_.attention_scale
+                                      : 1.0F / std::sqrt(static_cast<float>(spec_.head_dim));
+    const float query_scale = attention_scale * std::numbers::log2e_v<float>;
+    parallel_ranges(n, kTokenGrain, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+      std::vector<T> key(spec_.head_dim);
+      for (std::ptrdiff_t i = begin; i < end; ++i) {
+        const T* head = row(qkv_, i);
+        for (std::int32_t h = 0; h < spec_.n_heads; ++h, head += spec_.head_dim) {
+          turn(head, angles, i, query_scale, row(queries_, i) + h * spec_.head_dim);
+        }
+        for (std::int32_t h = 0; h < spec_.n_kv_heads; ++h, head += spec_.head_dim) {
+          turn(head, angles, i, 1.0F, key.data());
+          write_cell<T>(tiles, h, first_cell + static_cast<std::int32_t>(i), key.data(), head + key_width_);
+        }
+      }
+    });
+  }
+
+  void activate(std::int32_t n) {
+    parallel_ranges(n, kTokenGrain, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+      for (std::ptrdiff_t i = begin; i < end; ++i) {
+        const T* both = row(gate_up_, i);
+        gate(both, both + spec_.feed_forward, spec_.feed_forward, spec_.activation, row(gated_, i));
+      }
+    });
+  }
+
+  void add_to_stream(const std::vector<float>& post_norm, std::int32_t n) {
+    parallel_ranges(n, kTokenGrain, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+      std::vector<float> wide(post_norm.empty() ? 0 : spec_.width);
+      for (std::ptrdiff_t i = begin; i < end; ++i) {
+        if (post_norm.empty()) {
+          add(row(stream_, i), row(projected_, i), spec_.width);
+          continue;
+        }
+        widen(row(projected_, i), spec_.width, wide.data());
+        rms_norm(wide.data(), post_norm.data(), spec_.width, spec_.rms_eps, wide.data());
+        add(row(stream_, i), wide.data(), spec_.width);
+      }
+    });
+  }
+
+  /// Float32 throughout, in slices of the vocabulary: for measuring and scoring, where rounded logits would
+  /// show.
+  void many_logits(std::int32_t first, std::int32_t count, float* out) {
+    constexpr std::int32_t kSlice = 2048;
+    const std::int32_t width = spec_.width;
+    AlignedBuffer<float> hidden(static_cast<std::size_t>(count) * width);
+    for (std::int32_t i = 0; i < count; ++i) {
+      rms_norm(row(stream_, first + i), weights_.output_norm.data(), width, spec_.rms_eps,
+               hidden.data() + static_cast<std::ptrdiff_t>(i) * width);
+    }
+    AlignedBuffer<float> slice(static_cast<std::size_t>(kSlice) * width);
+    for (std::int32_t at = 0; at < spec_.vocabulary; at += kSlice) {
+      const std::int32_t part = std::min(kSlice, spec_.vocabulary - at);
+      widen(weights_.vocabulary.data.data() + static_cast<std::ptrdiff_t>(at) * width, part * width,
+            slice.data());
+      matmul(hidden.data(), slice.data(), count, width, part, out + at, spec_.vocabulary);
+    }
+  }
+
+  const ModelSpec& spec_;
+  const Weights<T> weights_;
+  const Rope rope_;
+  const Rope local_rope_;  // of the sliding layers
+  const std::int32_t query_width_, key_width_, qkv_width_;
+  const std::int32_t most_tokens_;
+  // One block's activations, (most_tokens_, width of each).
+  AlignedBuffer<float> stream_;
+  AlignedBuffer<T> normed_, qkv_, queries_, attended_, gate_up_, gated_, projected_;
+  AlignedBuffer<float> one_row_;
+};
+
+template <class T>
+Result<std::unique_ptr<Transformer>> load_typed(const Gguf& gguf, const ModelSpec& spec,
+                                                const std::function<void(double)>& progress,
+                                                const std::stop_token& stop) {
+  auto weights = load_weights<T>(gguf, spec, progress, stop);
+  if (!weights) return fail(weights.error());
+  return std::make_unique<TypedTransformer<T>>(spec, std::move(*weights));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Transformer>> load_transformer(const Gguf& gguf, const ModelSpec& spec,
+                                                      ComputeType compute,
+                                                      const std::function<void(double)>& progress,
+                                                      const std::stop_token& stop) {
+  return compute == ComputeType::kBFloat16 ? load_typed<BFloat16>(gguf, spec, progress, stop)
+                                           : load_typed<float>(gguf, spec, progress, stop);
+}
+
+}  // namespace kvboost::engine

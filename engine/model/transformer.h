@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Transformer: the layers of a decoder, in one compute type. Owned by the engine, used on its thread. Library
+// exceptions (no memory, torch) come through; the engine turns them into errors.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <stop_token>
+
+#include "base/error.h"
+#include "engine/engine.h"
+#include "engine/kv/sequence_kv.h"
+#include "engine/model/gguf.h"
+
+namespace kvboost::engine {
+
+class Transformer {
+ public:
+  virtual ~Transformer() = default;
+
+  /// Tokens that one forward may take: few enough that the longest step between two looks at the stop token
+  /// is short.
+  [[nodiscard]] virtual std::int32_t most_tokens() const = 0;
+  [[nodiscard]] virtual std::uint64_t weight_bytes() const = 0;
+  [[nodiscard]] virtual SequenceKv new_kv() const = 0;
+
+  struct Input {
+    std::span<const TokenId> tokens;  // at most most_tokens()
+    std::span<const std::int32_t> positions;
+    KvBlock* capture = nullptr;   // sized by the caller; gets these tokens' keys and values ...
+    std::int32_t capture_at = 0;  // ... from its token `capture_at` on
+    std::stop_token stop;
+  };
+  /// Runs tokens through all layers, behind what `kv` holds: writes their cells, which the caller commits.
+  /// False: stopped half-way.
+  [[nodiscard]] virtual bool forward(SequenceKv& kv, const Input& input) = 0;
+
+  /// Logits of `count` tokens of the last forward, from its token `first` on: (count, vocabulary).
+  virtual void logits(std::int32_t first, std::int32_t count, float* out) = 0;
+
+  /// Writes a block's cells behind what `kv` holds, its keys rotated to `positions`; the caller commits.
+  virtual void place(SequenceKv& kv, const KvBlock& block, std::span<const std::int32_t> positions) = 0;
+};
+
+/// `compute` is kBFloat16 or kFloat32; `gguf` and `spec` must outlive the result.
+[[nodiscard]] Result<std::unique_ptr<Transformer>> load_transformer(
+    const Gguf& gguf, const ModelSpec& spec, ComputeType compute, const std::function<void(double)>& progress,
+    const std::stop_token& stop);
+
+}  // namespace kvboost::engine
