@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/prompt/chat_template.h"
+
+#include <string>
+
+namespace kvboost::daemon {
+namespace {
+
+using engine::TextPosition;
+using engine::TokenId;
+using engine::Tokenizer;
+
+// Read by the model before every prompt, and part of every block's left context: change it, and all blocks
+// are new.
+constexpr std::string_view kSystem =
+    "You are a careful code assistant. Base your answer on the repository files given below, and be brief "
+    "and exact.";
+
+/// Ids put together from marks, which become control tokens, and text, which never does.
+class Turn {
+ public:
+  explicit Turn(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
+
+  Turn& bos() {
+    if (tokenizer_.adds_bos()) ids_.push_back(*tokenizer_.bos());
+    return *this;
+  }
+  /// A mark that the vocabulary does not have is written out.
+  Turn& mark(std::string_view name) {
+    if (const auto id = tokenizer_.special(name)) {
+      ids_.push_back(*id);
+      return *this;
+    }
+    return text(name);
+  }
+  Turn& text(std::string_view words, TextPosition position = TextPosition::kInside) {
+    const auto ids = tokenizer_.encode(words, position);
+    ids_.insert(ids_.end(), ids.begin(), ids.end());
+    return *this;
+  }
+  [[nodiscard]] std::vector<TokenId> take() { return std::move(ids_); }
+
+ private:
+  const Tokenizer& tokenizer_;
+  std::vector<TokenId> ids_;
+};
+
+bool has_control(const Tokenizer& tokenizer, std::string_view name) {
+  const auto id = tokenizer.special(name);
+  return id && tokenizer.is_control(*id);
+}
+
+/// Llama 3: the line that says whose turn it is.
+Turn& llama3_role(Turn& turn, std::string_view role) {
+  return turn.mark("<|start_header_id|>").text(role).mark("<|end_header_id|>").text("\n\n");
+}
+
+/// Mistral: the start of a user turn. Newer vocabularies have a control token for it, older ones write it
+/// out.
+Turn& mistral_user(Turn& turn, const Tokenizer& tokenizer) {
+  return has_control(tokenizer, "[INST]") ? turn.mark("[INST]") : turn.text("[INST] ", TextPosition::kStart);
+}
+
+std::vector<TokenId> mistral_header(const Tokenizer& tokenizer) {
+  Turn turn(tokenizer);
+  turn.bos();
+  if (has_control(tokenizer, "[SYSTEM_PROMPT]"))
+    return turn.mark("[SYSTEM_PROMPT]").text(kSystem).mark("[/SYSTEM_PROMPT]").mark("[INST]").take();
+  const std::string folded = std::string(kSystem) + "\n\n";
+  if (has_control(tokenizer, "[INST]")) return turn.mark("[INST]").text(folded, TextPosition::kStart).take();
+  return turn.text("[INST] " + folded, TextPosition::kStart).take();
+}
+
+}  // namespace
+
+std::string_view to_string(ChatFamily family) {
+  switch (family) {
+    case ChatFamily::kChatMl:
+      return "chatml";
+    case ChatFamily::kLlama3:
+      return "llama3";
+    case ChatFamily::kGemma:
+      return "gemma";
+    case ChatFamily::kMistral:
+      return "mistral";
+    case ChatFamily::kPlain:
+      return "plain";
+  }
+  return "plain";
+}
+
+ChatTemplate ChatTemplate::detect(const Tokenizer& tokenizer) {
+  // Base models have the chat's tokens too, as a rule, but were never trained on them: the file's own
+  // template decides.
+  const std::string_view own = tokenizer.chat_template();
+  const auto speaks = [&](std::string_view mark) {
+    return own.find(mark) != std::string_view::npos && has_control(tokenizer, mark);
+  };
+  if (speaks("<|im_start|>")) return {ChatFamily::kChatMl, tokenizer};
+  if (speaks("<|start_header_id|>")) return {ChatFamily::kLlama3, tokenizer};
+  if (speaks("<start_of_turn>")) return {ChatFamily::kGemma, tokenizer};
+  if (own.find("[INST]") != std::string_view::npos) return {ChatFamily::kMistral, tokenizer};
+  return {ChatFamily::kPlain, tokenizer};
+}
+
+ChatTemplate::ChatTemplate(ChatFamily family, const Tokenizer& tokenizer)
+    : family_(family), tokenizer_(&tokenizer) {}
+
+std::vector<TokenId> ChatTemplate::header() const {
+  Turn turn(*tokenizer_);
+  const std::string system(kSystem);
+  switch (family_) {
+    case ChatFamily::kChatMl:
+      turn.bos().mark("<|im_start|>").text("system\n" + system).mark("<|im_end|>").text("\n");
+      return turn.mark("<|im_start|>").text("user\n").take();
+    case ChatFamily::kLlama3:
+      llama3_role(turn.bos(), "system").text(system).mark("<|eot_id|>");
+      return llama3_role(turn, "user").take();
+    case ChatFamily::kGemma:
+      return turn.bos().mark("<start_of_turn>").text("user\n" + system + "\n\n").take();
+    case ChatFamily::kMistral:
+      return mistral_header(*tokenizer_);
+    case ChatFamily::kPlain:
+      break;
+  }
+  return turn.bos().text(system + "\n\n## Request\n\n", TextPosition::kStart).take();
+}
+
+std::vector<TokenId> ChatTemplate::turn_to_assistant() const {
+  Turn turn(*tokenizer_);
+  switch (family_) {
+    case ChatFamily::kChatMl:
+      return turn.mark("<|im_end|>").text("\n").mark("<|im_start|>").text("assistant\n").take();
+    case ChatFamily::kLlama3:
+      return llama3_role(turn.mark("<|eot_id|>"), "assistant").take();
+    case ChatFamily::kGemma:
+      return turn.mark("<end_of_turn>").text("\n").mark("<start_of_turn>").text("model\n").take();
+    case ChatFamily::kMistral:
+      return has_control(*tokenizer_, "[/INST]") ? turn.mark("[/INST]").take() : turn.text(" [/INST]").take();
+    case ChatFamily::kPlain:
+      break;
+  }
+  return turn.text("\n\n## Answer\n\n").take();
+}
+
+std::vector<TokenId> ChatTemplate::turn_to_user() const {
+  Turn turn(*tokenizer_);
+  switch (family_) {
+    case ChatFamily::kChatMl:
+      return turn.mark("<|im_end|>").text("\n").mark("<|im_start|>").text("user\n").take();
+    case ChatFamily::kLlama3:
+      return llama3_role(turn.mark("<|eot_id|>"), "user").take();
+    case ChatFamily::kGemma:
+      return turn.mark("<end_of_turn>").text("\n").mark("<start_of_turn>").text("user\n").take();
+    case ChatFamily::kMistral:
+      return mistral_user(turn.mark("</s>"), *tokenizer_).take();
+    case ChatFamily::kPlain:
+      break;
+  }
+  return turn.text("\n\n## Request\n\n").take();
+}
+
+std::vector<TokenId> ChatTemplate::file_opening(std::string_view path) const {
+  Turn turn(*tokenizer_);
+  const std::string line = std::string(path) + "\n";
+  for (const std::string_view mark : {"<|file_sep|>", "<file_sep>"})
+    if (has_control(*tokenizer_, mark)) return turn.mark(mark).text(line).take();
+  return turn.text("\nFile: " + line).take();
+}
+
+}  // namespace kvboost::daemon
