@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ask_handler.h"
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <optional>
+#include <ranges>
+#include <span>
+#include <utility>
+
+#include "daemon/prompt/assembler.h"
+
+namespace kvboost::daemon {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double ms_between(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double, std::milli>(to - from).count();
+}
+
+engine::GenerateParams generate_params(const protocol::AskParams& params) {
+  engine::GenerateParams generate;
+  generate.max_tokens = params.max_tokens;
+  generate.sampling.temperature = static_cast<float>(params.temperature);
+  generate.sampling.top_k = params.top_k;
+  generate.sampling.top_p = static_cast<float>(params.top_p);
+  generate.sampling.min_p = static_cast<float>(params.min_p);
+  generate.sampling.seed = params.seed;
+  return generate;
+}
+
+/// The files of a plan, with how much of each was live already.
+std::vector<protocol::AskFile> files_of(const PromptPlan& plan, std::span<const std::int32_t> reused) {
+  std::vector<protocol::AskFile> files;
+  for (std::size_t i = 0; i < plan.parts.size(); ++i) {
+    const PlanPart& part = plan.parts[i];
+    if (part.kind != PartKind::kFile) continue;
+    files.push_back({part.path, part.first_line, part.last_line, part.whole_file,
+                     static_cast<std::int32_t>(part.tokens.size()), reused[i], part.score});
+  }
+  return files;
+}
+
+}  // namespace
+
+/// One request on its way from thread to thread.
+struct AskHandler::Run {
+  RequestContext context;
+  protocol::AskParams params;
+  Reply<protocol::AskResult> reply;
+  std::shared_ptr<Repository> repository{};
+  std::optional<ModelHost::Lease> model{};
+  PromptPlan plan{};
+  Clock::time_point planned{};
+  double waited_ms = 0;  // for the model, while the repository was being read
+
+  void progress(const char* stage, std::int64_t done, std::int64_t total) const {
+    context.notify("ask/progress", protocol::AskProgress{stage, done, total});
+  }
+};
+
+void AskHandler::operator()(RequestContext context, protocol::AskParams params,
+                            Reply<protocol::AskResult> reply) {
+  ++parts_.metrics.requests;
+  parts_.models.prepare();  // loads while the repository is read
+  const std::stop_token stop = context.stop();
+  auto run = std::make_shared<Run>(Run{std::move(context), std::move(params), std::move(reply)});
+  parts_.workers.submit(Priority::kAsk,
+                        {.run = [this, run] { assemble_on_worker(run); },
+                         .drop = [this, run](Error error) { end(*run, fail(std::move(error))); },
+                         .stop = stop});
+}
+
+void AskHandler::assemble_on_worker(const std::shared_ptr<Run>& run) {
+  auto plan = plan_for(*run);
+  if (!plan) return end(*run, fail(plan.error()));
+  run->plan = std::move(*plan);
+  run->planned = Clock::now();
+  if (parts_.engine_thread.load().running > 0) run->progress("queued", 0, 0);
+  parts_.engine_thread.submit(Priority::kAsk,
+                              {.run = [this, run] { answer_on_engine(run); },
+                               .drop = [this, run](Error error) { end(*run, fail(std::move(error))); },
+                               .stop = run->context.stop()});
+}
+
+Result<PromptPlan> AskHandler::plan_for(Run& run) {
+  const std::stop_token stop = run.context.stop();
+  auto repository = parts_.repositories.open(run.params.directory);
+  if (!repository) return fail(repository.error());
+  run.repository = *repository;
+  if (!run.params.continue_conversation || !run.params.paths.empty()) {
+    auto fresh = run.repository->refresh(
+        stop, [&](std::int64_t done, std::int64_t total) { run.progress("reading", done, total); });
+    if (!fresh) return fail(fresh.error());
+  }
+  const auto wait_start = Clock::now();
+  auto model =
+      parts_.models.acquire([&](std::int64_t percent) { run.progress("loading", percent, 100); }, stop);
+  run.waited_ms = ms_between(wait_start, Clock::now());
+  if (!model) return fail(model.error());
+  run.model.emplace(std::move(*model));
+  return run.params.continue_conversation ? next_turn(run) : first_turn(run);
+}
+
+Result<PromptPlan> AskHandler::first_turn(Run& run) {
+  const LoadedModel& model = **run.model;
+  return assemble(*run.repository,
+                  {.question = run.params.question,
+                   .paths = run.params.paths,
+                   .directory = run.params.directory,
+                   .budget = prompt_budget(model.engine->info().context, run.params.max_tokens)},
+                  model.chat, model.engine->tokenizer(), run.context.stop());
+}
+
+Result<PromptPlan> AskHandler::next_turn(Run& run) {
+  const LoadedModel& model = **run.model;
+  const engine::Tokenizer& tokenizer = model.engine->tokenizer();
+  auto last = parts_.conversations.last(run.repository->root(), model.path.string(), tokenizer);
+  if (!last) return fail(last.error());
+  PromptPlan plan;
+  plan.parts = std::move(last->parts);
+  PlanPart turn;
+  turn.tokens = model.chat.turn_to_user();
+  if (!run.params.paths.empty()) {
+    // New files come with the new turn, behind what was said before.
+    auto added = first_turn(run);
+    if (!added) return added;
+    plan.parts.push_back(std::exchange(turn, {}));
+    std::ranges::move(added->parts | std::views::drop(1), std::back_inserter(plan.parts));
+    plan.left_out = std::move(added->left_out);
+    return plan;
+  }
+  for (const auto& tokens : {tokenizer.encode(run.params.question), model.chat.turn_to_assistant()}) {
+    turn.tokens.insert(turn.tokens.end(), tokens.begin(), tokens.end());
+  }
+  plan.parts.push_back(std::move(turn));
+  return plan;
+}
+
+std::int32_t AskHandler::prompt_budget(std::int32_t context, std::int32_t max_tokens) const {
+  // Room for the answer, but never more than half of the context: a long limit is no wish for a long answer.
+  const std::int32_t most = context - std::min(max_tokens, context / 2);
+  const auto chosen = static_cast<std::int32_t>(parts_.config.integer("prompt_tokens"));
+  return chosen > 0 ? std::min(chosen, most) : most;
+}
+
+void AskHandler::answer_on_engine(const std::shared_ptr<Run>& run) {
+  LoadedModel& model = **run->model;
+  const auto started = Clock::now();
+  AnswerRequest request;
+  request.plan = &run->plan;
+  request.generate = generate_params(run->params);
+  request.stop = run->context.stop();
+  request.progress = [&](std::int32_t done, std::int32_t total) {
+    run->progress("prefill", done, total);
+    parts_.engine_thread.yield_to_more_urgent(Priority::kAsk);
+  };
+  request.sink = [&](std::string_view text, engine::TokenId) {
+    parts_.engine_thread.yield_to_more_urgent(Priority::kAsk);
+    return run->context.notify("ask/token", protocol::AskToken{std::string(text)});
+  };
+  auto answered = answer(*model.engine, model.live, request);
+  parts_.models.note_live(model);
+  if (!answered) return end(*run, fail(answered.error()));
+  if (answered->generated.reason == engine::FinishReason::kSink) {
+    return end(*run, fail(ErrorCode::kCancelled, "the client stopped reading"));
+  }
+  const auto result = result_of(*run, *answered, ms_between(run->planned, started));
+  remember(*run, *answered);  // before the reply: the next question may come the moment that is read
+  end(*run, result);
+}
+
+protocol::AskResult AskHandler::result_of(const Run& run, const Answered& answered, double queued_ms) {
+  const LoadedModel& model = **run.model;
+  protocol::AskResult result;
+  result.text = answered.text;
+  result.finish_reason = engine::to_string(answered.generated.reason);
+  result.model = model.engine->spec().name;
+  result.root = run.repository->root().string();
+  result.note = run.repository->note();
+  result.prompt_tokens = answered.prompt_tokens;
+  result.reused_tokens = answered.reused_tokens;
+  result.answer_tokens = static_cast<std::int32_t>(answered.generated.tokens.size());
+  result.files = files_of(run.plan, answered.reused_by_part);
+  for (const LeftOut& left : run.plan.left_out) result.left_out.push_back({left.path, left.reason});
+
+  protocol::AskTimings& timings = result.timings;
+  const auto received = run.context.received();
+  timings.lookup_ms = ms_between(received, run.planned) - run.waited_ms;
+  timings.queue_ms = run.waited_ms + queued_ms;
+  timings.prefill_ms = answered.prefill_ms;
+  if (const auto first = run.context.written_at("ask/token", std::chrono::milliseconds(50))) {
+    timings.first_token_ms = ms_between(received, *first);
+  }
+  timings.decode_ms = answered.decode_ms;
+  if (answered.decode_ms > 0) timings.tokens_per_second = 1000.0 * result.answer_tokens / answered.decode_ms;
+  return result;
+}
+
+/// The one way out: counts and answers.
+void AskHandler::end(Run& run, const Result<protocol::AskResult>& outcome) {
+  if (outcome) {
+    parts_.metrics.prompt_tokens += outcome->prompt_tokens;
+    parts_.metrics.reused_tokens += outcome->reused_tokens;
+  } else if (outcome.error().code == ErrorCode::kCancelled) {
+    ++parts_.metrics.cancelled;
+  } else {
+    ++parts_.metrics.failed;
+  }
+  run.reply(outcome);
+}
+
+void AskHandler::remember(Run& run, const Answered& answered) {
+  const LoadedModel& model = **run.model;
+  Conversation conversation{model.path.string(), std::move(run.plan.parts)};
+  PlanPart spoken;
+  spoken.tokens = answered.generated.tokens;
+  conversation.parts.push_back(std::move(spoken));
+  parts_.conversations.keep(run.repository->root(), std::move(conversation), model.engine->tokenizer());
+}
+
+}  // namespace kvboost::daemon

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// kvboostd: reads its options, goes into the background, and serves until it is told to leave. The order of
+// the steps is that of daemon/net/daemonise.h: nothing of torch and no thread before the fork.
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/build_id.h"
+#include "base/config.h"
+#include "base/daemon_files.h"
+#include "base/log.h"
+#include "base/paths.h"
+#include "daemon/models/model_catalog.h"
+#include "daemon/net/binder.h"
+#include "daemon/net/daemonise.h"
+#include "daemon/net/lifecycle.h"
+#include "daemon/net/listener.h"
+#include "daemon/net/server.h"
+#include "daemon/service.h"
+
+namespace kvboost::daemon {
+namespace {
+
+struct Arguments {
+  bool foreground = false;
+  std::map<std::string, std::string> flags;
+};
+
+/// The options of the table that concern the daemon, as flags.
+void add_options(CLI::App& app, Arguments& arguments) {
+  for (const Option& option : option_table()) {
+    if (option.scope != Scope::kDaemon) continue;
+    const std::string name(option.name);
+    app.add_option_function<std::string>(
+        flag_name(option), [&arguments, name](const std::string& text) { arguments.flags[name] = text; },
+        std::string(option.help));
+  }
+}
+
+/// What a client compares with its own wishes: the options that were set, from wherever.
+std::map<std::string, std::string> options_in_force(const Config& config) {
+  std::map<std::string, std::string> options;
+  for (const Option& option : option_table()) {
+    if (option.scope == Scope::kDaemon) options.emplace(option.name, config.text(option.name));
+  }
+  return options;
+}
+
+/// Where things are: every directory exists and is private.
+Result<Service::Places> places(const DaemonFiles& files) {
+  auto state = state_dir();
+  if (!state) return fail(state.error());
+  if (auto made = ensure_private_dir(*state); !made) return fail(made.error());
+  auto config = config_dir();
+  if (!config) return fail(config.error());
+  return Service::Places{.socket = files.socket,
+                         .log_file = *state / "kvboostd.log",
+                         .state = *state,
+                         .config_file = *config / "kvboost.toml",
+                         .version = std::string(version()),
+                         .build = std::string(build_id())};
+}
+
+int serve(const Config& config, StartReport report) {
+  auto files = daemon_files(config.text("socket"));
+  if (!files) return report.failed(files.error(), {});
+  auto where = places(*files);
+  if (!where) return report.failed(where.error(), {});
+  if (auto log = log::to_file(where->log_file, config.text("log_level")); !log)
+    return report.failed(log.error(), {});
+  auto listener = Listener::open(*files, build_id());
+  if (!listener && listener.error().code == ErrorCode::kBusy) {
+    report.ready();  // another daemon serves already
+    return EXIT_SUCCESS;
+  }
+  if (!listener) return report.failed(listener.error(), where->log_file);
+  auto catalog = ModelCatalog::for_this_user();
+  if (!catalog) return report.failed(catalog.error(), where->log_file);
+
+  Binder binder;
+  Server server(*listener, binder, {.handle_signals = true});
+  Service service(config, *where, std::move(*catalog), server);
+  service.bind(binder);
+  bind_lifecycle(binder, server, {where->version, where->build, options_in_force(config)});
+  service.start();
+  report.ready();
+  log::info("kvboostd {} serves on {}", where->version, files->socket.string());
+  const bool clean = server.run();
+  log::info("left");
+  if (!clean) std::_Exit(EXIT_FAILURE);  // a handler hangs: joining its thread would too
+  return EXIT_SUCCESS;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("The daemon behind kvboost. `kvboost` starts it by itself; it serves one user over a socket.",
+               "kvboostd");
+  Arguments arguments;
+  app.add_flag("--foreground", arguments.foreground, "Stay in the terminal; errors go to stderr");
+  app.set_version_flag("--version", "kvboostd " + std::string(version()));
+  add_options(app, arguments);
+  CLI11_PARSE(app, argc, argv);
+
+  ConfigSources sources = Config::process_sources();
+  sources.flags = std::move(arguments.flags);
+  auto config = Config::load(sources);
+  if (!config) {
+    std::cerr << "kvboostd: " << config.error().text() << '\n';
+    return EXIT_FAILURE;
+  }
+  if (arguments.foreground) return serve(*config, StartReport::foreground());
+  auto report = daemonise();
+  if (!report) {
+    std::cerr << "kvboostd: " << report.error().text() << '\n';
+    return EXIT_FAILURE;
+  }
+  return serve(*config, std::move(*report));
+}
+
+}  // namespace
+}  // namespace kvboost::daemon
+
+int main(int argc, char** argv) {
+  return kvboost::daemon::run(argc, argv);
+}

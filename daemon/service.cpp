@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service.h"
+
+#include <unistd.h>
+
+#include <condition_variable>
+#include <fstream>
+#include <optional>
+#include <utility>
+
+#include "base/log.h"
+
+namespace kvboost::daemon {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kWorkers = 4;
+
+engine::ComputeType compute_type(const std::string& name) {
+  if (name == "bf16") return engine::ComputeType::kBFloat16;
+  if (name == "f32") return engine::ComputeType::kFloat32;
+  return engine::ComputeType::kAuto;
+}
+
+const char* name_of(engine::ComputeType type) {
+  return type == engine::ComputeType::kBFloat16 ? "bf16" : "f32";
+}
+
+engine::EngineOptions engine_options(const Config& config) {
+  engine::EngineOptions options;
+  options.compute = compute_type(config.text("compute"));
+  options.threads = static_cast<std::int32_t>(config.integer("threads"));
+  options.context = static_cast<std::int32_t>(config.integer("context"));
+  options.force_tokenizer = config.flag("force_tokenizer");
+  return options;
+}
+
+ModelLimits model_limits(const Config& config) {
+  return {static_cast<std::int32_t>(config.integer("live_sequences")), config.bytes("max_memory")};
+}
+
+std::optional<std::filesystem::path> conversation_dir(const Config& config,
+                                                      const std::filesystem::path& state) {
+  if (!config.flag("save_conversations")) return std::nullopt;
+  return state / "conversations";
+}
+
+std::uint64_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  std::uint64_t total = 0;
+  std::uint64_t resident = 0;
+  statm >> total >> resident;
+  return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
+Service::Service(Config config, Places places, ModelCatalog catalog, Server& server)
+    : config_(std::move(config)),
+      places_(std::move(places)),
+      catalog_(std::move(catalog)),
+      server_(server),
+      repositories_({.max_file_bytes = config_.bytes("max_file_size")}),
+      conversations_(conversation_dir(config_, places_.state)),
+      model_(config_.text("model")),
+      engine_thread_("kv-engine", 1),
+      models_(
+          engine_thread_,
+          [this] {
+            const std::lock_guard lock(model_mutex_);
+            return catalog_.resolve(model_);
+          },
+          engine_options(config_), model_limits(config_)),
+      workers_("kv-worker", kWorkers),
+      ask_({config_, workers_, engine_thread_, models_, repositories_, conversations_, metrics_}),
+      house_([this](const std::stop_token& stop) { keep_house(stop); }) {}
+
+Service::~Service() {
+  engine_thread_.close();
+  workers_.close();
+}
+
+void Service::start() {
+  models_.prepare();
+}
+
+void Service::bind(Binder& binder) {
+  using protocol::Nothing;
+  binder.add<protocol::AskParams, protocol::AskResult>(
+      "ask", RunOn::kIo, [this](auto context, auto params, auto reply) {
+        ask_(std::move(context), std::move(params), std::move(reply));
+      });
+  binder.add<Nothing, protocol::StatusResult>(
+      "status", RunOn::kIo, [this](const auto&, const auto&, auto reply) { reply(status()); });
+  binder.add<Nothing, protocol::DoctorResult>(
+      "doctor", RunOn::kIo, [this](auto context, const auto&, auto reply) {
+        workers_.submit(Priority::kAsk, {.run = [this, context, reply] { reply(examine(context.stop())); },
+                                         .drop = [reply](Error error) { reply(fail(std::move(error))); },
+                                         .stop = context.stop()});
+      });
+  bind_models(binder);
+}
+
+void Service::bind_models(Binder& binder) {
+  using protocol::ModelInfoParams;
+  using protocol::ModelInfoResult;
+  binder.add<protocol::Nothing, protocol::ModelListResult>(
+      "model/list", RunOn::kWorker, [this](const auto&, const auto&, auto reply) {
+        reply(protocol::ModelListResult{catalog_.list(models_.snapshot().path)});
+      });
+  binder.add<ModelInfoParams, ModelInfoResult>(
+      "model/info", RunOn::kWorker, [this](const auto&, const auto& params, auto reply) {
+        const auto in_use = models_.snapshot().path;
+        const bool named = !params.model.empty() || in_use.empty();
+        reply(catalog_.info(named ? params.model : in_use.string(), in_use));
+      });
+  binder.add<ModelInfoParams, ModelInfoResult>(
+      "model/add", RunOn::kWorker,
+      [this](const auto&, const auto& params, auto reply) { reply(catalog_.add(params.model)); });
+  binder.add<protocol::ModelUseParams, ModelInfoResult>(
+      "model/use", RunOn::kWorker, [this](const auto&, const auto& params, auto reply) {
+        auto used = catalog_.use(params.model, places_.config_file);
+        if (used) {
+          {
+            const std::lock_guard lock(model_mutex_);
+            model_ = used->entry.path;
+          }
+          models_.reload();
+        }
+        reply(used);
+      });
+}
+
+protocol::StatusResult Service::status() const {
+  const ModelHost::Snapshot model = models_.snapshot();
+  const Scheduler::Load engine = engine_thread_.load();
+  const Scheduler::Load workers = workers_.load();
+  protocol::StatusResult status;
+  status.version = places_.version;
+  status.build = places_.build;
+  status.pid = ::getpid();
+  status.uptime_s = std::chrono::duration<double>(Clock::now() - started_).count();
+  status.running =
+      std::max(0, engine.running + workers.running - (model.state == ModelHost::State::kLoading ? 1 : 0));
+  status.queued = engine.queued + workers.queued;
+  if (server_.is_leaving()) {
+    status.state = "leaving";
+  } else if (model.state == ModelHost::State::kLoading) {
+    status.state = "loading";
+  } else if (status.running > 0) {
+    status.state = "busy";
+  } else {
+    status.state = model.state == ModelHost::State::kReady ? "ready" : "idle";
+  }
+  status.model = model.path.string();
+  status.model_name = model.name;
+  status.model_error = model.error;
+  if (model.info) {
+    status.compute = name_of(model.info->compute);
+    status.compute_reason = model.info->compute_reason;
+    status.threads = model.info->threads;
+    status.context = model.info->context;
+    status.load_seconds = model.info->load_seconds;
+    status.weight_bytes = model.info->weight_bytes;
+  }
+  status.live_kv_bytes = model.live_bytes;
+  status.live_sequences = model.live_sequences;
+  status.resident_bytes = resident_bytes();
+  status.connections = static_cast<std::int32_t>(server_.counts().connections);
+  status.requests = metrics_.requests;
+  status.prompt_tokens = metrics_.prompt_tokens;
+  status.reused_tokens = metrics_.reused_tokens;
+  status.cancelled = metrics_.cancelled;
+  status.failed = metrics_.failed;
+  status.socket = places_.socket.string();
+  status.log_file = places_.log_file.string();
+  return status;
+}
+
+protocol::DoctorResult Service::examine(const std::stop_token& stop) {
+  const engine::EngineInfo cpu = engine::probe_cpu(compute_type(config_.text("compute")),
+                                                   static_cast<std::int32_t>(config_.integer("threads")));
+  protocol::DoctorResult result;
+  result.checks.push_back(
+      {"compute", "ok", std::string(name_of(cpu.compute)) + ": " + cpu.compute_reason, {}});
+  const bool open_blas = cpu.blas.starts_with("OpenBLAS");
+  result.checks.push_back(
+      {"blas", open_blas ? "ok" : "warning", cpu.blas,
+       open_blas ? "" : "install libopenblas0-openmp: other builds of BLAS are many times slower"});
+  result.checks.push_back(
+      {"kernels",
+       "ok",
+       cpu.kernels + ", " + std::to_string(cpu.threads) + (cpu.threads == 1 ? " thread" : " threads"),
+       {}});
+  auto model = models_.acquire({}, stop);
+  if (model) {
+    char seconds[32];
+    std::snprintf(seconds, sizeof seconds, "%.2f", (*model)->engine->info().load_seconds);
+    result.checks.push_back(
+        {"model",
+         "ok",
+         (*model)->engine->spec().name + " from " + (*model)->path.string() + ", loaded in " + seconds + " s",
+         {}});
+  } else {
+    result.checks.push_back({"model", "failed", model.error().message, model.error().remedy});
+  }
+  return result;
+}
+
+/// Unloads an idle model, and ends an idle daemon.
+void Service::keep_house(const std::stop_token& stop) {
+  const std::chrono::duration<double> idle_unload(config_.seconds("idle_unload"));
+  const std::chrono::duration<double> idle_exit(config_.seconds("idle_exit"));
+  std::mutex mutex;
+  std::condition_variable_any changed;
+  std::unique_lock lock(mutex);
+  std::int64_t last_requests = metrics_.requests;
+  auto last_active = Clock::now();
+  while (!stop.stop_requested()) {
+    auto next = Clock::now() + std::chrono::minutes(1);
+    const auto now = Clock::now();
+    if (const std::int64_t requests = metrics_.requests;
+        requests != std::exchange(last_requests, requests) ||
+        workers_.load().running + engine_thread_.load().running > 0) {
+      last_active = now;
+    }
+    if (idle_unload.count() > 0) next = std::min(next, models_.unload_if_idle(idle_unload));
+    if (idle_exit.count() > 0) {
+      const auto due = last_active + std::chrono::duration_cast<Clock::duration>(idle_exit);
+      if (due <= now) {
+        log::info("leaving: idle");
+        server_.stop(StopMode::kDrain);
+        return;
+      }
+      next = std::min(next, due);
+    }
+    changed.wait_until(lock, stop, next, [] { return false; });
+  }
+}
+
+}  // namespace kvboost::daemon

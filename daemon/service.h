@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Service: the daemon's parts, built once and bound to the wire's methods. It owns the engine thread and the
+// workers; its handlers run on the server's threads and hand their work on. Destroyed after the server has
+// stopped.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "base/config.h"
+#include "daemon/ask_handler.h"
+#include "daemon/metrics.h"
+#include "daemon/models/model_catalog.h"
+#include "daemon/net/binder.h"
+#include "daemon/net/server.h"
+#include "daemon/pipeline/conversations.h"
+#include "daemon/pipeline/model_host.h"
+#include "daemon/pipeline/scheduler.h"
+#include "daemon/prompt/repositories.h"
+
+namespace kvboost::daemon {
+
+class Service {
+ public:
+  /// Where the daemon lives, for `status` and for what it keeps.
+  struct Places {
+    std::filesystem::path socket;
+    std::filesystem::path log_file;
+    std::filesystem::path state;        // conversations go below it
+    std::filesystem::path config_file;  // the user's: `model use` writes there
+    std::string version;
+    std::string build;
+  };
+
+  /// `server` is asked to stop when the daemon has been idle for long, and for its counts.
+  Service(Config config, Places places, ModelCatalog catalog, Server& server);
+  ~Service();
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
+
+  void bind(Binder& binder);
+
+  /// Loads the model, so that it is ready when the first request comes.
+  void start();
+
+ private:
+  [[nodiscard]] protocol::StatusResult status() const;
+  [[nodiscard]] protocol::DoctorResult examine(const std::stop_token& stop);
+  void bind_models(Binder& binder);
+  void keep_house(const std::stop_token& stop);
+
+  const Config config_;
+  const Places places_;
+  const ModelCatalog catalog_;
+  Server& server_;
+  const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+
+  Metrics metrics_;
+  Repositories repositories_;
+  Conversations conversations_;
+  mutable std::mutex model_mutex_;
+  std::string model_;  // as the user named it
+  Scheduler engine_thread_;
+  ModelHost models_;
+  Scheduler workers_;  // behind what its jobs use
+  AskHandler ask_;
+  std::jthread house_;
+};
+
+}  // namespace kvboost::daemon
