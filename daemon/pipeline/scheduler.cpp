@@ -44,6 +44,17 @@ struct Scheduler::State {
   std::uint64_t next_number = 0;
   std::int32_t running = 0;
   bool closed = false;
+  std::vector<std::pair<Priority, std::stop_source>> watches;
+
+  /// Those who want to know of a job of this priority. Their stop is requested without the lock: callbacks
+  /// run there.
+  std::vector<std::stop_source> watching_locked(Priority coming) {
+    std::vector<std::stop_source> found;
+    for (const auto& [mine, source] : watches) {
+      if (coming < mine) found.push_back(source);
+    }
+    return found;
+  }
 
   /// The job at the front if it is more urgent than `limit` (or any, without one).
   EntryRef take_locked(std::optional<Priority> limit) {
@@ -110,17 +121,20 @@ Scheduler::~Scheduler() {
 void Scheduler::submit(Priority priority, Job job) {
   const auto entry = std::make_shared<State::Entry>(std::move(job), std::nullopt);
   Ticket ticket{priority, 0};
+  std::vector<std::stop_source> watching;
   {
     const std::lock_guard lock(state_->mutex);
     if (!state_->closed) {
       ticket.number = state_->next_number++;
       state_->queue.emplace(ticket, entry);
+      watching = state_->watching_locked(priority);
     } else {
       ticket.number = UINT64_MAX;
     }
   }
   if (ticket.number == UINT64_MAX) return entry->job.drop(closing());
   state_->changed.notify_one();
+  for (std::stop_source& watch : watching) watch.request_stop();
   // Armed when it is queued, so that a stop never goes unseen; a job that was taken meanwhile is not found
   // any more.
   entry->on_stop.emplace(entry->job.stop, [state = state_, ticket] { state->drop(ticket); });
@@ -136,6 +150,22 @@ void Scheduler::yield_to_more_urgent(Priority mine) {
     if (!entry) return;
     state_->run(entry);
   }
+}
+
+Scheduler::Preemption Scheduler::watch(Priority mine) {
+  return Preemption(state_, mine);
+}
+
+Scheduler::Preemption::Preemption(std::shared_ptr<State> state, Priority mine) : state_(std::move(state)) {
+  const std::lock_guard lock(state_->mutex);
+  state_->watches.emplace_back(mine, source_);
+  if (!state_->queue.empty() && state_->queue.begin()->first.priority < mine) source_.request_stop();
+}
+
+Scheduler::Preemption::~Preemption() {
+  if (state_ == nullptr) return;  // moved from
+  const std::lock_guard lock(state_->mutex);
+  std::erase_if(state_->watches, [&](const auto& watch) { return watch.second == source_; });
 }
 
 void Scheduler::close() {

@@ -47,6 +47,11 @@ class Scheduler {
   /// This is how a completion overtakes an answer that is being written.
   void yield_to_more_urgent(Priority mine);
 
+  /// For a job that can be done again later (warm): its token is stopped when a job more urgent than `mine`
+  /// begins to wait, or waits already.
+  class Preemption;
+  [[nodiscard]] Preemption watch(Priority mine);
+
   /// Drops what waits and takes nothing more; what runs goes on.
   void close();
 
@@ -56,6 +61,22 @@ class Scheduler {
   struct State;
   std::shared_ptr<State> state_;
   std::vector<std::jthread> threads_;
+};
+
+/// Must not outlive the scheduler's jobs; one job at a time holds it.
+class Scheduler::Preemption {
+ public:
+  Preemption(Preemption&&) noexcept = default;
+  Preemption& operator=(Preemption&&) = delete;
+  ~Preemption();
+  [[nodiscard]] std::stop_token token() const { return source_.get_token(); }
+
+ private:
+  friend class Scheduler;
+  Preemption(std::shared_ptr<State> state, Priority mine);
+
+  std::shared_ptr<State> state_;
+  std::stop_source source_;
 };
 
 }  // namespace kvboost::daemon

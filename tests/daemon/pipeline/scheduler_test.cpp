@@ -130,6 +130,49 @@ TEST(Scheduler, RunningJobLetsOnlyMoreUrgentOnesOvertake) {
   EXPECT_EQ(order, (std::vector<std::string>{"completion", "first ask goes on", "second ask"}));
 }
 
+TEST(Scheduler, AWatchingJobHearsOfMoreUrgentOnesOnly) {
+  std::vector<std::string> order;
+  std::mutex mutex;
+  {
+    Scheduler scheduler("test", 1);
+    std::promise<void> begun;
+    std::promise<void> ended;
+    scheduler.submit(Priority::kWarm, {.run =
+                                           [&] {
+                                             const auto watch = scheduler.watch(Priority::kWarm);
+                                             begun.set_value();
+                                             std::promise<void> heard;
+                                             const std::stop_callback on_stop(watch.token(),
+                                                                              [&] { heard.set_value(); });
+                                             heard.get_future().wait();
+                                             record(order, mutex, "warm gives way").run();
+                                             ended.set_value();
+                                           },
+                                       .drop = [](const Error&) {},
+                                       .stop = {}});
+    begun.get_future().wait();
+    scheduler.submit(Priority::kWarm, record(order, mutex, "more warm"));
+    scheduler.submit(Priority::kAsk, record(order, mutex, "ask"));
+    ended.get_future().wait();
+    std::promise<void> last;
+    scheduler.submit(Priority::kWarm,
+                     {.run = [&] { last.set_value(); }, .drop = [](const Error&) {}, .stop = {}});
+    last.get_future().wait();
+    scheduler.submit(Priority::kCompletion, {.run = [] {}, .drop = [](const Error&) {}, .stop = {}});
+  }
+  EXPECT_EQ(order, (std::vector<std::string>{"warm gives way", "ask", "more warm"}));
+}
+
+TEST(Scheduler, AWatchHearsAtOnceOfWhatWaitsAlready) {
+  Scheduler scheduler("test", 1);
+  Plug plug(scheduler);
+  EXPECT_FALSE(scheduler.watch(Priority::kWarm).token().stop_requested());
+  scheduler.submit(Priority::kAsk, {.run = [] {}, .drop = [](const Error&) {}, .stop = {}});
+  EXPECT_TRUE(scheduler.watch(Priority::kWarm).token().stop_requested());
+  EXPECT_FALSE(scheduler.watch(Priority::kAsk).token().stop_requested());
+  plug.pull();
+}
+
 TEST(Scheduler, CloseDropsWhatWaitsAndWhatComesLater) {
   std::vector<std::string> order;
   std::mutex mutex;
