@@ -72,7 +72,7 @@ Result<ModelHost::Lease> ModelHost::acquire(const std::function<void(std::int64_
   while (model_ == nullptr || stale_) {
     if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "cancelled while the model was loading");
     if (loads_finished_ != loads_before && error_) return fail(*error_);
-    if (progress && std::exchange(shown, load_percent_) != load_percent_) {
+    if (std::exchange(shown, load_percent_) != load_percent_ && progress) {
       lock.unlock();
       progress(shown);
       lock.lock();

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/pipeline/live_sequences.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/engine/model/loaded_engine.h"
+
+namespace kvboost::daemon {
+namespace {
+
+using test::random_tokens;
+
+std::vector<engine::TokenId> joined(std::vector<engine::TokenId> a, const std::vector<engine::TokenId>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+class LiveSequencesTest : public testing::Test {
+ protected:
+  /// What a request with this prompt would find already there; it then reads the rest.
+  std::int32_t reused(LiveSequences& live, const std::vector<engine::TokenId>& prompt) {
+    auto sequence = live.take(prompt);
+    EXPECT_TRUE(sequence.has_value());
+    const std::int32_t size = sequence->size();
+    EXPECT_LT(static_cast<std::size_t>(size), prompt.size()) << "something is left to compute";
+    EXPECT_TRUE(
+        engine_->prefill(*sequence, std::span(prompt).subspan(static_cast<std::size_t>(size))).has_value());
+    live.give_back(std::move(*sequence));
+    return size;
+  }
+
+  test::LoadedEngine engine_;
+  const std::vector<engine::TokenId> header_ = random_tokens(8, 1);
+  const std::vector<engine::TokenId> a_ = joined(header_, random_tokens(50, 2));
+  const std::vector<engine::TokenId> b_ = joined(header_, random_tokens(50, 3));
+};
+
+TEST_F(LiveSequencesTest, ContinuesTheLongestSharedPrefix) {
+  LiveSequences live(*engine_, 4, 1ULL << 30);
+  EXPECT_EQ(reused(live, a_), 0);
+  EXPECT_EQ(reused(live, b_), 0) << "the header alone is not worth losing a conversation for";
+  EXPECT_EQ(reused(live, joined(a_, random_tokens(20, 4))), 58);
+  EXPECT_EQ(reused(live, joined(b_, random_tokens(20, 5))), 58);
+  EXPECT_EQ(live.count(), 2);
+}
+
+TEST_F(LiveSequencesTest, TheSamePromptAgainLeavesOneTokenToCompute) {
+  LiveSequences live(*engine_, 4, 1ULL << 30);
+  EXPECT_EQ(reused(live, a_), 0);
+  EXPECT_EQ(reused(live, a_), static_cast<std::int32_t>(a_.size()) - 1);
+}
+
+TEST_F(LiveSequencesTest, CutsWhenThereIsNoRoomForAnother) {
+  LiveSequences live(*engine_, 1, 1ULL << 30);
+  EXPECT_EQ(reused(live, a_), 0);
+  EXPECT_EQ(reused(live, b_), 8);
+  EXPECT_EQ(live.count(), 1);
+}
+
+TEST_F(LiveSequencesTest, ForgetsTheOldestBeyondItsNumber) {
+  LiveSequences live(*engine_, 2, 1ULL << 30);
+  for (unsigned seed = 10; seed < 14; ++seed) EXPECT_EQ(reused(live, random_tokens(40, seed)), 0);
+  EXPECT_EQ(live.count(), 2);
+  EXPECT_EQ(reused(live, joined(random_tokens(40, 13), {5})), 40);
+  EXPECT_EQ(reused(live, joined(random_tokens(40, 10), {5})), 0);
+}
+
+TEST_F(LiveSequencesTest, KeepsWithinItsBytes) {
+  LiveSequences live(*engine_, 100, 1);
+  EXPECT_EQ(reused(live, a_), 0);
+  EXPECT_EQ(live.count(), 0);
+  EXPECT_EQ(live.bytes(), 0U);
+}
+
+}  // namespace
+}  // namespace kvboost::daemon
