@@ -104,7 +104,11 @@ Result<std::unique_ptr<Engine>> Engine::load(const EngineOptions& options,
     if (!spec) return fail(spec.error());
     if (auto shape = check_shape(*spec); !shape) return fail(shape.error());
     auto tokenizer = Tokenizer::from_gguf(*gguf, options.force_tokenizer);
-    if (!tokenizer) return fail(tokenizer.error());
+    if (!tokenizer) {
+      const Error& error = tokenizer.error();
+      return fail(error.code, "cannot use model " + options.model.string() + ": " + error.message,
+                  error.remedy);
+    }
     EngineInfo info = probe_cpu(options.compute, options.threads);
     if (options.compute == ComputeType::kBFloat16 && !has_bfloat16()) {
       return fail(ErrorCode::kInvalidArgument,

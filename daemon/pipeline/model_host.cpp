@@ -66,8 +66,8 @@ void ModelHost::prepare() {
 Result<ModelHost::Lease> ModelHost::acquire(const std::function<void(std::int64_t)>& progress,
                                             std::stop_token stop) {
   std::unique_lock lock(mutex_);
+  const std::uint64_t loads_before = loads_finished_;  // read first: a load may fail while it is submitted
   start_load_locked(lock);
-  const std::uint64_t loads_before = loads_finished_;
   std::int64_t shown = -1;
   while (model_ == nullptr || stale_) {
     if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "cancelled while the model was loading");

@@ -72,6 +72,11 @@ TEST_F(ModelHostTest, AFailureIsToldToEachAndTriedAnew) {
   EXPECT_TRUE(host_.snapshot().error.empty());
 }
 
+TEST_F(ModelHostTest, AFailureAtOnceIsNeverMissed) {
+  wanted_ = fail(ErrorCode::kModel, "no model here");
+  for (int i = 0; i < 2000; ++i) EXPECT_FALSE(acquire().has_value());
+}
+
 TEST_F(ModelHostTest, ReloadWaitsForThoseWhoUseTheOldOne) {
   std::optional<ModelHost::Lease> old;
   old.emplace(*acquire());
