@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// kvboost-bench: what `kvboost bench` starts. A program of its own, since it loads libtorch and `kvboost`
+// must not. Exit codes: 0 done, 1 failed, 2 wrong use.
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/paths.h"
+#include "bench/engine_bench.h"
+#include "bench/measurement.h"
+
+namespace {
+
+using namespace kvboost;
+using engine::ComputeType;
+
+/// The model that ./bootstrap fetches.
+std::string default_model() {
+  const auto data = data_dir();
+  return data ? (*data / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf").string() : std::string();
+}
+
+void add_common_options(CLI::App& command, bench::EngineBench& bench) {
+  static const std::map<std::string, ComputeType> kComputeTypes = {
+      {"auto", ComputeType::kAuto}, {"bf16", ComputeType::kBFloat16}, {"f32", ComputeType::kFloat32}};
+  command.add_option("--model", bench.model, "GGUF file")->envname("KVBOOST_MODEL")->capture_default_str();
+  command.add_option("--threads", bench.threads, "threads of each engine (0: one a physical core)")
+      ->envname("KVBOOST_THREADS")
+      ->check(CLI::Range(0, 4096));
+  command.add_option("--compute", bench.compute, "number format to compute in")
+      ->transform(CLI::CheckedTransformer(kComputeTypes))
+      ->option_text("auto|bf16|f32");
+  command.add_option("--text", bench.text, "text to read: a file, or a folder of C++ sources")
+      ->capture_default_str();
+}
+
+void add_engine_options(CLI::App& command, bench::EngineBench& bench, bool& json) {
+  add_common_options(command, bench);
+  const auto positive = CLI::Range(1, 1'000'000);
+  command.add_option("--runs", bench.runs, "runs of each test; the median counts")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
+  command.add_option("--prefill", bench.prefill, "lengths to read")->delimiter(',')->check(positive);
+  command.add_option("--depths", bench.depths, "depths to write behind")
+      ->delimiter(',')
+      ->check(CLI::Range(0, 1'000'000));
+  command.add_option("--decode-tokens", bench.decode_tokens, "tokens to write in a run")
+      ->check(positive)
+      ->capture_default_str();
+  command.add_option(
+      "--peer", bench.peer,
+      "set llama.cpp beside it: 'python', the path of a Python interpreter that has llama_cpp, or "
+      "a command of your own (bench/peer.h)");
+  command.add_flag("--json", json, "one JSON object a line instead of a table");
+}
+
+int report(const Error& error) {
+  std::cerr << "kvboost-bench: " << error.text() << '\n';
+  return 1;
+}
+
+int engine_command(const bench::EngineBench& bench, bool json) {
+  std::vector<bench::Measurement> all;
+  const auto done = bench::run_engine_bench(bench, [&](const bench::Measurement& m) {
+    if (json) bench::print_json(std::cout, m);
+    all.push_back(m);
+  });
+  if (!json && !all.empty()) bench::print_table(std::cout, all);
+  return done ? 0 : report(done.error());
+}
+
+int memory_command(const bench::EngineBench& bench) {
+  const auto lines = bench::run_memory_bench(bench);
+  if (!lines) return report(lines.error());
+  std::cout << *lines;
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Measures kvboost. Figures go to stdout, progress to stderr.", "kvboost-bench");
+  app.require_subcommand(1);
+  bench::EngineBench bench;
+  bench.model = default_model();
+  bench.text = KVBOOST_SOURCE_DIR;
+  bool json = false;
+  auto* engine = app.add_subcommand("engine", "speed of reading and writing tokens, with a peer beside it");
+  add_engine_options(*engine, bench, json);
+  auto* memory = app.add_subcommand("memory", "peak memory while the whole context is read");
+  add_common_options(*memory, bench);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  return engine->parsed() ? engine_command(bench, json) : memory_command(bench);
+}
