@@ -151,7 +151,7 @@ TEST_F(StartTest, AFailedStartTellsTheDaemonsOwnReason) {
 TEST_F(StartTest, ACrashAtTheStartIsTold) {
   const auto client = Client::connect(options("a", {"--crash"}));
   ASSERT_FALSE(client);
-  EXPECT_NE(client.error().message.find("signal 11"), std::string::npos) << client.error().message;
+  EXPECT_NE(client.error().message.find("signal 9"), std::string::npos) << client.error().message;
 }
 
 TEST_F(StartTest, ADaemonThatEndsAgainAndAgainIsGivenUp) {

@@ -74,7 +74,7 @@ int serve(const Flags& flags, StartReport report) {
     const auto found = flags.find(name);
     return found == flags.end() ? std::string() : found->second;
   };
-  if (flags.contains("crash")) ::raise(SIGSEGV);
+  if (flags.contains("crash")) ::raise(SIGKILL);
   if (flags.contains("fail")) return report.failed({ErrorCode::kIo, flag("fail"), "try again"}, "/the/log");
   const auto files = daemon_files(flag("socket"));
   if (!files) return report.failed(files.error(), "");
