@@ -46,7 +46,7 @@ constexpr auto kTable = std::to_array<Option>({
     {"min_p", kNumber, "0", "0..1", kRepo, kRequest,
      "Leave out tokens less likely than this fraction of the likeliest one"},
     {"seed", kInteger, "0", "0..", kRepo, kRequest,
-     "Seed of the randomness; the same seed and prompt give the same answer"},
+     "Seed of the randomness; the same seed and prompt give the same answer, if as much of it was in memory"},
     {"prompt_tokens", kInteger, "0", "0..16777216", kUser, kDaemon,
      "Most tokens of a prompt; 0 takes what fits the context"},
     {"max_file_size", kSize, "1M", "", kUser, kDaemon, "Leave larger files out of prompts"},

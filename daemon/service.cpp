@@ -66,12 +66,7 @@ Service::Service(Config config, Places places, ModelCatalog catalog, Server& ser
       model_(config_.text("model")),
       engine_thread_("kv-engine", 1),
       models_(
-          engine_thread_,
-          [this] {
-            const std::lock_guard lock(model_mutex_);
-            return catalog_.resolve(model_);
-          },
-          engine_options(config_), model_limits(config_)),
+          engine_thread_, [this] { return chosen_model(); }, engine_options(config_), model_limits(config_)),
       workers_("kv-worker", kWorkers),
       ask_({config_, workers_, engine_thread_, models_, repositories_, conversations_, metrics_}),
       house_([this](const std::stop_token& stop) { keep_house(stop); }) {}
@@ -107,17 +102,15 @@ void Service::bind_models(Binder& binder) {
   using protocol::ModelInfoResult;
   binder.add<protocol::Nothing, protocol::ModelListResult>(
       "model/list", RunOn::kWorker, [this](const auto&, const auto&, auto reply) {
-        reply(protocol::ModelListResult{catalog_.list(models_.snapshot().path)});
+        reply(protocol::ModelListResult{catalog_.list(chosen_model().value_or(""))});
       });
   binder.add<ModelInfoParams, ModelInfoResult>(
       "model/info", RunOn::kWorker, [this](const auto&, const auto& params, auto reply) {
-        const auto in_use = models_.snapshot().path;
-        const bool named = !params.model.empty() || in_use.empty();
-        reply(catalog_.info(named ? params.model : in_use.string(), in_use));
+        reply(catalog_.info(params.model, chosen_model().value_or("")));
       });
-  binder.add<ModelInfoParams, ModelInfoResult>(
+  binder.add<protocol::ModelAddParams, ModelInfoResult>(
       "model/add", RunOn::kWorker,
-      [this](const auto&, const auto& params, auto reply) { reply(catalog_.add(params.model)); });
+      [this](const auto&, const auto& params, auto reply) { reply(catalog_.add(params.path)); });
   binder.add<protocol::ModelUseParams, ModelInfoResult>(
       "model/use", RunOn::kWorker, [this](const auto&, const auto& params, auto reply) {
         auto used = catalog_.use(params.model, places_.config_file);
@@ -130,6 +123,11 @@ void Service::bind_models(Binder& binder) {
         }
         reply(used);
       });
+}
+
+Result<std::filesystem::path> Service::chosen_model() const {
+  const std::lock_guard lock(model_mutex_);
+  return catalog_.resolve(model_);
 }
 
 protocol::StatusResult Service::status() const {

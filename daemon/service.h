@@ -50,6 +50,8 @@ class Service {
   void start();
 
  private:
+  /// The file that the user's choice means now.
+  [[nodiscard]] Result<std::filesystem::path> chosen_model() const;
   [[nodiscard]] protocol::StatusResult status() const;
   [[nodiscard]] protocol::DoctorResult examine(const std::stop_token& stop);
   void bind_models(Binder& binder);

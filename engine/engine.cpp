@@ -81,6 +81,9 @@ void Sequence::truncate(std::int32_t size) {
   impl_->kv.truncate(std::max(size, 0));
   impl_->logits.clear();
 }
+Sequence Sequence::fork(std::int32_t size) const {
+  return Sequence(std::make_unique<Impl>(Impl{impl_->kv.fork(size), {}}));
+}
 
 Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Engine::~Engine() = default;
@@ -104,11 +107,7 @@ Result<std::unique_ptr<Engine>> Engine::load(const EngineOptions& options,
     if (!spec) return fail(spec.error());
     if (auto shape = check_shape(*spec); !shape) return fail(shape.error());
     auto tokenizer = Tokenizer::from_gguf(*gguf, options.force_tokenizer);
-    if (!tokenizer) {
-      const Error& error = tokenizer.error();
-      return fail(error.code, "cannot use model " + options.model.string() + ": " + error.message,
-                  error.remedy);
-    }
+    if (!tokenizer) return fail(tokenizer.error());
     EngineInfo info = probe_cpu(options.compute, options.threads);
     if (options.compute == ComputeType::kBFloat16 && !has_bfloat16()) {
       return fail(ErrorCode::kInvalidArgument,

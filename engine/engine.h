@@ -86,6 +86,8 @@ class Sequence {
   [[nodiscard]] std::uint64_t bytes() const;  // memory held
   /// Forgets all cells from `size` on. The next prefill computes logits anew.
   void truncate(std::int32_t size);
+  /// A copy of the first `size` tokens, without logits: two prompts can go on from what they share.
+  [[nodiscard]] Sequence fork(std::int32_t size) const;
 
  private:
   friend class Engine;

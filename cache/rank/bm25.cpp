@@ -59,19 +59,20 @@ struct Document {
 class TermTable {
  public:
   [[nodiscard]] std::uint32_t find(std::string_view text) const {
-    return buckets_.empty() ? kNoTerm : buckets_[bucket_of(text)];
+    return buckets_.empty() ? kNoTerm : buckets_[bucket_of(text, hash_of(text))].term;
   }
 
   std::uint32_t find_or_add(std::string_view text) {
     if (terms.size() * 2 >= buckets_.size()) grow();
-    std::uint32_t& bucket = buckets_[bucket_of(text)];
-    if (bucket == kNoTerm) {
-      bucket = static_cast<std::uint32_t>(terms.size());
+    const std::size_t hash = hash_of(text);
+    Bucket& bucket = buckets_[bucket_of(text, hash)];
+    if (bucket.term == kNoTerm) {
+      bucket = {static_cast<std::uint32_t>(terms.size()), mark_of(hash)};
       terms.push_back(
           {static_cast<std::uint32_t>(texts_.size()), static_cast<std::uint32_t>(text.size()), 0, 0, {}});
       texts_ += text;
     }
-    return bucket;
+    return bucket.term;
   }
 
   [[nodiscard]] std::string_view text(const Term& term) const {
@@ -81,20 +82,34 @@ class TermTable {
   std::vector<Term> terms;
 
  private:
-  [[nodiscard]] std::size_t bucket_of(std::string_view word) const {
+  struct Bucket {
+    std::uint32_t term = kNoTerm;
+    std::uint32_t mark = 0;  // other bits of the hash: most unequal words are told apart without their texts
+  };
+
+  static std::size_t hash_of(std::string_view word) { return std::hash<std::string_view>{}(word); }
+  static std::uint32_t mark_of(std::size_t hash) { return static_cast<std::uint32_t>(hash >> 32); }
+
+  [[nodiscard]] std::size_t bucket_of(std::string_view word, std::size_t hash) const {
     const std::size_t mask = buckets_.size() - 1;
-    std::size_t at = std::hash<std::string_view>{}(word)&mask;
-    while (buckets_[at] != kNoTerm && text(terms[buckets_[at]]) != word) at = (at + 1) & mask;
+    std::size_t at = hash & mask;
+    while (buckets_[at].term != kNoTerm &&
+           (buckets_[at].mark != mark_of(hash) || text(terms[buckets_[at].term]) != word)) {
+      at = (at + 1) & mask;
+    }
     return at;
   }
 
   void grow() {
-    buckets_.assign(std::max<std::size_t>(1024, buckets_.size() * 2), kNoTerm);
-    for (std::uint32_t i = 0; i < terms.size(); ++i) buckets_[bucket_of(text(terms[i]))] = i;
+    buckets_.assign(std::max<std::size_t>(1024, buckets_.size() * 2), Bucket{});
+    for (std::uint32_t i = 0; i < terms.size(); ++i) {
+      const std::size_t hash = hash_of(text(terms[i]));
+      buckets_[bucket_of(text(terms[i]), hash)] = {i, mark_of(hash)};
+    }
   }
 
   std::string texts_;
-  std::vector<std::uint32_t> buckets_;
+  std::vector<Bucket> buckets_;
 };
 
 // One term's postings, front to back.

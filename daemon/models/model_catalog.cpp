@@ -190,6 +190,11 @@ std::vector<ModelEntry> ModelCatalog::list(const fs::path& in_use) const {
 Result<fs::path> ModelCatalog::resolve(std::string_view model) const {
   if (const fs::path path = expand_home(model); looks_like_a_path(model) || path.is_absolute()) {
     if (is_file(path)) return fs::absolute(path);
+    std::error_code absent;
+    if (fs::is_directory(path, absent)) {
+      return fail(ErrorCode::kModel, path.string() + " is a directory, not a model file",
+                  "name a GGUF file in it");
+    }
   }
   const std::vector<FoundModel> models = find_models(places_);
   if (model.empty()) return resolve_default(models);

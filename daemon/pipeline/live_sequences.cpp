@@ -31,12 +31,11 @@ Result<engine::Sequence> LiveSequences::take(std::span<const engine::TokenId> to
       best_shared = shared;
     }
   }
+  if (best == kept_.end()) return engine_->new_sequence();
   // Cutting loses what stands behind the prefix. While there is room for another sequence, one that would
-  // lose more than it gives (another conversation that merely begins with the same header) is left alone.
+  // lose more than it gives (another conversation that merely begins alike) is copied instead.
   const bool room = count() < max_sequences_;
-  if (best == kept_.end() || (room && best->size() - best_shared > best_shared)) {
-    return engine_->new_sequence();
-  }
+  if (room && best->size() - best_shared > best_shared) return best->fork(best_shared);
   engine::Sequence sequence = std::move(*best);
   kept_.erase(best);
   sequence.truncate(best_shared);

@@ -18,9 +18,9 @@ class LiveSequences {
   /// Keeps at most `max_sequences`, and at most `max_bytes` in those that are not in use.
   LiveSequences(engine::Engine& engine, std::int32_t max_sequences, std::uint64_t max_bytes);
 
-  /// The sequence that shares the longest prefix with `tokens`, cut to that prefix (which is at least one
-  /// token shorter than `tokens`, since something must be computed to have logits); an empty one when none is
-  /// worth cutting. It is the caller's until it is given back.
+  /// What shares the longest prefix with `tokens`, cut to that prefix, or copied up to it where the rest is
+  /// worth keeping; an empty sequence when nothing does. The prefix is at least one token shorter than
+  /// `tokens`, since something must be computed to have logits. It is the caller's until it is given back.
   [[nodiscard]] Result<engine::Sequence> take(std::span<const engine::TokenId> tokens);
 
   /// Keeps a sequence as the most recent, and forgets the oldest ones beyond the limits.

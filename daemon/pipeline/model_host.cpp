@@ -22,12 +22,20 @@ Result<void> warm_up(LoadedModel& model) {
   return {};
 }
 
+/// The error with the file in its message, wherever in the file the trouble was.
+Error naming(const std::filesystem::path& model, Error error) {
+  if (error.message.find(model.filename().string()) == std::string::npos) {
+    error.message = model.string() + ": " + error.message;
+  }
+  return error;
+}
+
 Result<std::unique_ptr<LoadedModel>> load_model(const engine::EngineOptions& options,
                                                 const ModelLimits& limits,
                                                 const std::function<void(double)>& progress,
                                                 std::stop_token stop) {
   auto engine = engine::Engine::load(options, progress, std::move(stop));
-  if (!engine) return fail(engine.error());
+  if (!engine) return fail(naming(options.model, engine.error()));
   engine::Engine& loaded = **engine;
   auto model = std::make_unique<LoadedModel>(
       LoadedModel{options.model, std::move(*engine), ChatTemplate::detect(loaded.tokenizer()),

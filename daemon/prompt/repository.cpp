@@ -51,7 +51,7 @@ struct Entry {
   std::int64_t read_at_ns = 0;  // 0: never
   Digest digest;
   std::vector<Chunk> spans;
-  std::vector<DocumentId> documents;  // one a span; the first also names the file in the index of files
+  std::vector<DocumentId> documents;  // one a span
   std::uint64_t indexed_bytes = 0;
   bool name_only = false;  // the index had no room for its words
   std::string unreadable;  // why there is no text
@@ -89,9 +89,8 @@ struct Repository::Impl {
 
   mutable std::mutex mutex;  // guards all below; only the refresh writes, so it may read without
   Files files;
-  FileListing listing;  // without its files
-  cache::Bm25Index span_index;
-  cache::Bm25Index file_index;
+  FileListing listing;            // without its files
+  cache::Bm25Index index;         // of spans
   std::vector<SpanPlace> places;  // by document
   std::vector<DocumentId> free_documents;
   std::uint64_t indexed_bytes = 0;
@@ -117,8 +116,7 @@ struct Repository::Impl {
   }
 
   void take_out(Entry& entry) {
-    if (!entry.documents.empty()) file_index.remove(entry.documents.front());
-    for (const DocumentId document : entry.documents) span_index.remove(document);
+    for (const DocumentId document : entry.documents) index.remove(document);
     free_documents.insert(free_documents.end(), entry.documents.begin(), entry.documents.end());
     indexed_bytes -= std::exchange(entry.indexed_bytes, 0);
     entry.documents.clear();
@@ -136,10 +134,9 @@ struct Repository::Impl {
     for (std::size_t i = 0; i < std::max<std::size_t>(1, source.spans.size()); ++i) {
       const DocumentId document = new_document({&file, i});
       entry.documents.push_back(document);
-      span_index.add(document, path, room && i < source.spans.size() ? source.span(i) : std::string_view());
+      index.add(document, path, room && i < source.spans.size() ? source.span(i) : std::string_view());
       if (!room) break;  // its name is enough to be found by
     }
-    file_index.add(entry.documents.front(), path, room ? std::string_view(source.text) : std::string_view());
   }
 
   /// Reads a file and takes its content over. Says whether it is another one than before.
@@ -308,18 +305,9 @@ std::string Repository::skip_reason(std::string_view path) const {
 std::vector<RankedSpan> Repository::rank_spans(std::string_view query, std::size_t limit) const {
   const std::lock_guard lock(impl_->mutex);
   std::vector<RankedSpan> ranked;
-  for (const auto& [document, score] : impl_->span_index.query(query, limit)) {
+  for (const auto& [document, score] : impl_->index.query(query, limit)) {
     const SpanPlace& place = impl_->places[document];
     ranked.push_back({place.file->first, place.index, score});
-  }
-  return ranked;
-}
-
-std::vector<RankedFile> Repository::rank_files(std::string_view query, std::size_t limit) const {
-  const std::lock_guard lock(impl_->mutex);
-  std::vector<RankedFile> ranked;
-  for (const auto& [document, score] : impl_->file_index.query(query, limit)) {
-    ranked.push_back({impl_->places[document].file->first, score});
   }
   return ranked;
 }

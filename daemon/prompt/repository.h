@@ -43,11 +43,6 @@ struct RankedSpan {
   double score = 0;
 };
 
-struct RankedFile {
-  std::string path;
-  double score = 0;
-};
-
 struct RefreshResult {
   std::size_t files = 0;    // that can be read
   std::size_t read = 0;     // in this refresh
@@ -83,7 +78,6 @@ class Repository {
 
   /// Best first.
   [[nodiscard]] std::vector<RankedSpan> rank_spans(std::string_view query, std::size_t limit) const;
-  [[nodiscard]] std::vector<RankedFile> rank_files(std::string_view query, std::size_t limit) const;
 
   /// Any file beneath the root but secrets, listed or not. The message of an error is the bare reason.
   [[nodiscard]] Result<SourceText> read(std::string_view path) const;

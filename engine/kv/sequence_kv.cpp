@@ -63,6 +63,16 @@ void SequenceKv::commit(std::span<const TokenId> tokens, std::span<const std::in
   positions_.insert(positions_.end(), positions.begin(), positions.end());
 }
 
+SequenceKv SequenceKv::fork(std::int32_t size) const {
+  const auto cells = std::min(static_cast<std::size_t>(std::max(size, 0)), tokens_.size());
+  SequenceKv copy(shape_, element_bytes_);
+  copy.prepare(static_cast<std::int32_t>(cells));
+  for (std::size_t i = 0; i < copy.steps_.size(); ++i) std::memcpy(copy.steps_[i], steps_[i], step_bytes());
+  copy.commit(tokens().first(cells), positions().first(cells));
+  copy.clear_values_behind(copy.size());
+  return copy;
+}
+
 void SequenceKv::truncate(std::int32_t size) {
   tokens_.resize(std::min(tokens_.size(), static_cast<std::size_t>(size)));
   positions_.resize(tokens_.size());

@@ -42,6 +42,9 @@ class SequenceKv {
   /// The cells from size() on hold these tokens.
   void commit(std::span<const TokenId> tokens, std::span<const std::int32_t> positions);
 
+  /// A copy of the first `size` cells.
+  [[nodiscard]] SequenceKv fork(std::int32_t size) const;
+
   /// Forgets all cells from `size` on, written ahead ones too, and gives their memory back.
   void truncate(std::int32_t size);
 

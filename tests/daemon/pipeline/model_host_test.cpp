@@ -77,6 +77,12 @@ TEST_F(ModelHostTest, AFailureAtOnceIsNeverMissed) {
   for (int i = 0; i < 2000; ++i) EXPECT_FALSE(acquire().has_value());
 }
 
+TEST_F(ModelHostTest, AnErrorNamesTheFile) {
+  EXPECT_TRUE(test::write_tiny_model(scratch_ / "odd.gguf", {.pre_tokenizer = "unheard-of"}).has_value());
+  wanted_ = scratch_ / "odd.gguf";
+  EXPECT_NE(acquire().error().message.find("odd.gguf"), std::string::npos);
+}
+
 TEST_F(ModelHostTest, ReloadWaitsForThoseWhoUseTheOldOne) {
   std::optional<ModelHost::Lease> old;
   old.emplace(*acquire());

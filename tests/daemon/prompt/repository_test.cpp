@@ -181,8 +181,8 @@ TEST(Repository, FindsEachSpanByItsWords) {
     EXPECT_EQ(ranked[0].path, "long.cpp");
     EXPECT_NE(source->span(ranked[0].index).find(name + "("), std::string_view::npos) << name;
   }
-  ASSERT_EQ(repository->rank_files("empty", 5).size(), 1U);
-  EXPECT_EQ(repository->rank_files("empty", 5)[0].path, "empty.cpp");
+  ASSERT_EQ(repository->rank_spans("empty", 5).size(), 1U);
+  EXPECT_EQ(repository->rank_spans("empty", 5)[0].path, "empty.cpp");
 }
 
 TEST(Repository, KeepsTheIndexWithinItsLimit) {
@@ -191,8 +191,8 @@ TEST(Repository, KeepsTheIndexWithinItsLimit) {
     tree.write("f" + std::to_string(i) + ".txt", std::string(900, ' ') + "needle\nand\n\nmore");
   const auto repository = open(tree, {.max_indexed_bytes = 5000});
   refresh(*repository);
-  EXPECT_EQ(repository->rank_files("needle", 100).size(), 5U);
-  EXPECT_EQ(repository->rank_files("f9", 100).size(), 1U);
+  EXPECT_EQ(repository->rank_spans("needle", 100).size(), 5U);
+  EXPECT_EQ(repository->rank_spans("f9", 100).size(), 1U);
   EXPECT_EQ(repository->files().size(), 10U);
   EXPECT_NE(repository->note().find("5 files are found by name only"), std::string::npos)
       << repository->note();
@@ -200,7 +200,7 @@ TEST(Repository, KeepsTheIndexWithinItsLimit) {
   refresh(*repository);
   tree.write("f9.txt", "needle");
   refresh(*repository);
-  EXPECT_EQ(repository->rank_files("needle", 100).size(), 1U);
+  EXPECT_EQ(repository->rank_spans("needle", 100).size(), 1U);
 }
 
 TEST(Repository, StopsWhenToldAndGoesOnLater) {
@@ -254,8 +254,8 @@ TEST(Repository, ServesManyThreads) {
   }
   done = true;
   readers.clear();
-  EXPECT_EQ(repository->rank_files("shared", 100).size(), 50U);
-  EXPECT_EQ(repository->rank_files("other7", 100).front().path, "7.c");
+  EXPECT_EQ(repository->rank_spans("shared", 100).size(), 50U);
+  EXPECT_EQ(repository->rank_spans("other7", 100).front().path, "7.c");
 }
 
 TEST(Repository, FollowsASwitchOfBranch) {

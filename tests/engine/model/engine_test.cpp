@@ -71,6 +71,26 @@ TEST_P(EngineBothTypes, TruncatedAndReadAnewEqualsFresh) {
   }
 }
 
+TEST_P(EngineBothTypes, AForkEqualsItsOriginAndGoesItsOwnWay) {
+  LoadedEngine engine({}, GetParam());
+  const auto tokens = random_tokens(700, 1), one = random_tokens(30, 2), two = random_tokens(30, 3);
+  for (const std::int32_t shared : {0, 1, 63, 64, 65, 512, 700}) {
+    auto origin = engine.read(tokens);
+    auto fork = origin.fork(shared);
+    EXPECT_EQ(fork.size(), shared);
+    EXPECT_TRUE(engine->logits(fork).empty());
+    ASSERT_TRUE(engine->prefill(fork, one).has_value());
+    ASSERT_TRUE(engine->prefill(origin, two).has_value());
+    auto cut = engine.read(tokens);
+    cut.truncate(shared);
+    ASSERT_TRUE(engine->prefill(cut, one).has_value());
+    EXPECT_EQ(engine.logits(fork), engine.logits(cut)) << shared;
+    auto alone = engine.read(tokens);
+    ASSERT_TRUE(engine->prefill(alone, two).has_value());
+    EXPECT_EQ(engine.logits(origin), engine.logits(alone)) << "the fork left its origin alone: " << shared;
+  }
+}
+
 TEST_P(EngineBothTypes, MemoryFollowsTheTokens) {
   LoadedEngine engine({}, GetParam());
   auto sequence = engine.read(random_tokens(10));

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures of the black-box suites. KVBOOST_PROGRAMS is the folder of the programs under test; KVBOOST_TEST_MODEL the
+real model, without which the tests that want it are skipped."""
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+from machine import Machine
+
+PROGRAMS = pathlib.Path(os.environ["KVBOOST_PROGRAMS"])
+
+
+@pytest.fixture
+def machine():
+    machine = Machine(PROGRAMS)
+    yield machine
+    machine.tear_down()
+
+
+@pytest.fixture(scope="session")
+def real_model():
+    model = os.environ.get("KVBOOST_TEST_MODEL")
+    if not model:
+        pytest.skip("KVBOOST_TEST_MODEL is not set: no real model")
+    return pathlib.Path(model).resolve()
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory):
+    """A model of a few thousand random weights: it answers nonsense, at once."""
+    file = tmp_path_factory.mktemp("model") / "tiny.gguf"
+    subprocess.run([PROGRAMS / "write-tiny-model", file], check=True)
+    return file
+
+
+@pytest.fixture
+def tiny(machine, tiny_model):
+    """A machine that answers with the tiny model."""
+    machine.use_model(tiny_model)
+    return machine
+
+
+@pytest.fixture
+def real(machine, real_model):
+    """A machine that answers with the real model."""
+    machine.use_model(real_model)
+    return machine
