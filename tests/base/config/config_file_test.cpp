@@ -56,14 +56,28 @@ TEST(ConfigFile, UnsetTakesTheLineOut) {
 }
 
 TEST(ConfigFile, CarriageReturnsAndByteOrderMarkSurvive) {
+  EXPECT_EQ(edited("\xEF\xBB\xBFseed = 1", "seed", "2"), "\xEF\xBB\xBFseed = 2");
   EXPECT_EQ(edited("\xEF\xBB\xBFseed = 1\r\ntop_k = 2\r\n", "top_k", "3"),
             "\xEF\xBB\xBFseed = 1\r\ntop_k = 3\r\n");
 }
 
 TEST(ConfigFile, ABrokenFileIsNotTouched) {
   EXPECT_TRUE(edited("seed = = 1\n", "seed", "2").starts_with("ERROR f.toml:1: "));
-  EXPECT_TRUE(edited("[t]\nx = 1\n", "seed", "2").starts_with("ERROR f.toml:1: 't' is no single value"));
+  EXPECT_TRUE(edited("[t]\nx = 1\n", "seed", "2").starts_with("ERROR f.toml:1: this is not name = value"));
   EXPECT_TRUE(edited("", "model", "\xff").starts_with("ERROR "));
+}
+
+TEST(ConfigFile, OnlyTextAndCommentsGoBeyondAscii) {
+  const auto outcome = [](std::string_view text) {
+    const auto entries = parse_config(text, "f.toml");
+    return entries ? std::string("fine") : entries.error().message.substr(0, 8);
+  };
+  EXPECT_EQ(
+      outcome("\xEF\xBB\xBFmodel = \"ü\" # ü \"\nx = '''\n'ü''''\ny = \"\"\"\\\"ü\"\"\"\"\"\nz='\\' # ü\n"),
+      "fine");
+  EXPECT_EQ(outcome("a = 1\nü = 2\n"), "f.toml:2");
+  EXPECT_EQ(outcome("a = 1\xc2\xa0\n"), "f.toml:1");
+  EXPECT_EQ(outcome("a = \"x\n ü = \"\n"), "f.toml:1");
 }
 
 TEST(ConfigFile, WritesThroughALinkAndKeepsPrivate) {
