@@ -22,7 +22,7 @@ struct ServerOptions {
   int max_connections = 256;
   /// How long kDrain waits for running requests before it cancels them, and how long after that the server
   /// leaves without them.
-  std::chrono::milliseconds drain_patience{10'000};
+  std::chrono::milliseconds drain_patience{45'000};  // clients wait a minute for an old daemon to go
   std::chrono::milliseconds cancel_patience{3'000};
   /// SIGTERM and SIGINT drain, a second one cancels. They are blocked in the constructor: construct the
   /// server before any other thread starts, so that all inherit that.

@@ -33,7 +33,7 @@ def test_another_build_makes_the_daemon_leave(tiny):
 
 def test_a_leaving_daemon_finishes_what_it_has(real):
     root = real.repository({"a.py": "def add(a, b):\n    return a + b\n"})
-    process = real.start("ask", "--json", "--max-tokens", "150", "Explain this at length.", cwd=root)
+    process = real.start("ask", "--json", "--max-tokens", "24", "Explain this at length.", cwd=root)
     real.wait_for("a running request", lambda: real.daemons() and real.socket.exists() and real.status()["running"] == 1)
     old = real.only_daemon()
     with Wire(real.socket) as wire:

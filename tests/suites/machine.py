@@ -109,7 +109,7 @@ class Machine:
         assert len(daemons) == 1, f"{len(daemons)} daemons: {daemons}\n{self.log_text()}"
         return daemons[0]
 
-    def wait_for(self, what, condition, patience=60):
+    def wait_for(self, what, condition, patience=120):
         end = time.monotonic() + patience
         while not (value := condition()):
             assert time.monotonic() < end, f"{what} did not come about\n{self.log_text()}"
