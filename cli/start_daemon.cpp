@@ -123,9 +123,12 @@ Error start_error(std::string_view words, int status) {
 
 }  // namespace
 
-Result<fs::path> find_daemon() {
+fs::path program_dir() {
   std::error_code error;
-  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
+  return fs::read_symlink("/proc/self/exe", error).parent_path();
+}
+
+Result<fs::path> find_daemon(const fs::path& here) {
   for (const fs::path& dir : {here, here.parent_path() / "libexec/kvboost"}) {
     if (!here.empty() && is_program(dir / kName)) return dir / kName;
   }

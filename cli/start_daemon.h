@@ -12,9 +12,11 @@
 
 namespace kvboost::cli {
 
-/// kvboostd: next to this program, then in ../libexec/kvboost beside it, then in PATH. kNotFound with the
-/// places.
-[[nodiscard]] Result<std::filesystem::path> find_daemon();
+/// Where this program lies.
+[[nodiscard]] std::filesystem::path program_dir();
+
+/// kvboostd: in `here`, then in ../libexec/kvboost beside it, then in PATH. kNotFound with the places.
+[[nodiscard]] Result<std::filesystem::path> find_daemon(const std::filesystem::path& here = program_dir());
 
 /// Runs `program`, which puts itself into the background and returns once it serves. It gets none of our
 /// files and a session of its own, so that neither Ctrl-C nor a closed terminal reaches it. kIo if it fails:

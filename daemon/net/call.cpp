@@ -16,15 +16,30 @@ Call::Call(protocol::Id id, std::uint64_t session, Clock::time_point received, s
   ++counts_->running;
 }
 
+void Call::abandon() {
+  {
+    const std::lock_guard lock(mutex_);
+    abandoned_ = true;
+  }
+  stop_.request_stop();
+}
+
 void Call::answer(const Result<std::string>& result) {
-  std::string line = result ? protocol::result_line(id_, *result)
-                            : protocol::error_line(id_, protocol::to_rpc_error(result.error()));
-  line += '\n';
   const std::lock_guard lock(mutex_);
   if (std::exchange(answered_, true)) return;
   --counts_->running;
-  if (!result) ++(result.error().code == ErrorCode::kCancelled ? counts_->cancelled : counts_->failed);
-  outbox_->push({std::move(line), shared_from_this(), ""});
+  outbox_->push({answer_line(result) + "\n", shared_from_this(), ""});
+}
+
+/// Under the lock.
+std::string Call::answer_line(const Result<std::string>& result) const {
+  if (result) return protocol::result_line(id_, *result);
+  const bool is_cancelled = result.error().code == ErrorCode::kCancelled;
+  ++(is_cancelled ? counts_->cancelled : counts_->failed);
+  if (!is_cancelled || !abandoned_) return protocol::error_line(id_, protocol::to_rpc_error(result.error()));
+  return protocol::error_line(
+      id_,
+      protocol::to_rpc_error({ErrorCode::kBusy, "the daemon left before the request was done", "ask again"}));
 }
 
 bool Call::notify(std::string_view method, std::string_view params) {

@@ -34,6 +34,9 @@ class Call : public std::enable_shared_from_this<Call> {
   [[nodiscard]] Clock::time_point received() const { return received_; }
   [[nodiscard]] std::stop_token stop() const { return stop_.get_token(); }
   void request_stop() { stop_.request_stop(); }
+  /// As request_stop, but nobody asked for it: the daemon leaves. An answer "cancelled" is then sent as
+  /// kBusy, which tells the client to ask the next daemon.
+  void abandon();
 
   /// The first answer is sent, later ones are not. `result` is JSON text.
   void answer(const Result<std::string>& result);
@@ -48,6 +51,7 @@ class Call : public std::enable_shared_from_this<Call> {
                                                             std::chrono::milliseconds wait);
 
  private:
+  [[nodiscard]] std::string answer_line(const Result<std::string>& result) const;
   [[nodiscard]] std::optional<Clock::time_point> find_written(std::string_view method) const;
 
   const protocol::Id id_;
@@ -60,6 +64,7 @@ class Call : public std::enable_shared_from_this<Call> {
   std::mutex mutex_;  // held while a line goes into the outbox, so that nothing follows the answer
   std::condition_variable written_changed_;
   bool answered_ = false;
+  bool abandoned_ = false;
   std::vector<std::pair<std::string, Clock::time_point>> written_;  // a few methods at most
 };
 

@@ -43,13 +43,13 @@ void Connection::leave() {
   close_if_done();
 }
 
-void Connection::cancel_all() {
-  for (const auto& [id, call] : calls_) call->request_stop();
+void Connection::abandon_all() {
+  for (const auto& [id, call] : calls_) call->abandon();
 }
 
 void Connection::close() {
   if (std::exchange(closed_, true)) return;
-  cancel_all();
+  for (const auto& [id, call] : calls_) call->request_stop();
   calls_.clear();
   outbox_->close();
   ErrorCode ignored;

@@ -41,8 +41,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void start();
   /// Takes no new requests; closes once the last answer is out.
   void leave();
-  /// Asks every running request to stop.
-  void cancel_all();
+  /// Asks every running request to stop, as the daemon leaves; its client is told so.
+  void abandon_all();
   void close();
   [[nodiscard]] std::size_t pending() const { return calls_.size(); }
 

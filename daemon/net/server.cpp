@@ -48,7 +48,7 @@ struct Server::Impl {
   void on_accepted(Protocol::socket socket);
   void accept_later();
   void watch_signals();
-  void begin_stop(StopMode mode);
+  void begin_stop(StopMode mode, std::chrono::milliseconds patience);
   void cancel_running();
   void end_if_closed();
   /// Each connection that there is now: what is done to one may remove it.
@@ -146,13 +146,13 @@ void Server::Impl::watch_signals() {
     signalfd_siginfo info{};
     if (::read(signals.native_handle(), &info, sizeof info) == sizeof info) {
       log::info("got signal {}", info.ssi_signo);
-      begin_stop(leaving ? StopMode::kCancel : StopMode::kDrain);
+      begin_stop(leaving ? StopMode::kCancel : StopMode::kDrain, options.signal_patience);
     }
     watch_signals();
   });
 }
 
-void Server::Impl::begin_stop(StopMode mode) {
+void Server::Impl::begin_stop(StopMode mode, std::chrono::milliseconds patience) {
   if (!leaving.exchange(true)) {
     log::info("leaving; {} requests are running", counts->running.load());
     listener.remove_socket();
@@ -160,7 +160,7 @@ void Server::Impl::begin_stop(StopMode mode) {
     acceptor.close(ignored);
     accept_timer.cancel();
     for_each_connection([](Connection& connection) { connection.leave(); });
-    stop_timer.expires_after(options.drain_patience);
+    stop_timer.expires_after(patience);
     stop_timer.async_wait([this](error_code error) {
       if (!error) cancel_running();
     });
@@ -171,7 +171,7 @@ void Server::Impl::begin_stop(StopMode mode) {
 
 void Server::Impl::cancel_running() {
   if (std::exchange(cancelled, true)) return;
-  for_each_connection([](Connection& connection) { connection.cancel_all(); });
+  for_each_connection([](Connection& connection) { connection.abandon_all(); });
   stop_timer.expires_after(options.cancel_patience);
   stop_timer.async_wait([this](error_code error) {
     if (error) return;
@@ -205,7 +205,7 @@ bool Server::run() {
 }
 
 void Server::stop(StopMode mode) {
-  asio::post(impl_->io, [impl = impl_.get(), mode] { impl->begin_stop(mode); });
+  asio::post(impl_->io, [impl = impl_.get(), mode] { impl->begin_stop(mode, impl->options.drain_patience); });
 }
 
 bool Server::is_leaving() const {

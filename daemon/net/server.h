@@ -20,9 +20,10 @@ struct ServerOptions {
   /// Unanswered requests of one connection; one more is answered kBusy.
   int max_pending = 128;
   int max_connections = 256;
-  /// How long kDrain waits for running requests before it cancels them, and how long after that the server
-  /// leaves without them.
+  /// How long kDrain waits for running requests before it cancels them (less where a signal asked: then
+  /// somebody waits for the process to end), and how long after that the server leaves without them.
   std::chrono::milliseconds drain_patience{45'000};  // clients wait a minute for an old daemon to go
+  std::chrono::milliseconds signal_patience{10'000};
   std::chrono::milliseconds cancel_patience{3'000};
   /// SIGTERM and SIGINT drain, a second one cancels. They are blocked in the constructor: construct the
   /// server before any other thread starts, so that all inherit that.

