@@ -34,24 +34,6 @@ Result<std::unique_ptr<Engine>> load(const EngineBench& bench, std::int32_t cont
       {.model = bench.model, .compute = bench.compute, .threads = bench.threads, .context = context});
 }
 
-/// The first `count` ids of the sample text.
-Result<std::vector<TokenId>> sample_tokens(const EngineBench& bench, const Engine& engine,
-                                           std::int32_t count) {
-  const auto text = sample_text(bench.text);
-  if (!text) return fail(text.error());
-  // Source code has two to four bytes a token; eight are always enough, and tokenising all would take longer.
-  auto tokens =
-      engine.tokenizer().encode(std::string_view(*text).substr(0, 8U * static_cast<std::size_t>(count)));
-  if (std::cmp_less(tokens.size(), count)) {
-    return fail(ErrorCode::kInvalidArgument,
-                bench.text.string() + " has only " + std::to_string(tokens.size()) + " tokens, " +
-                    std::to_string(count) + " are needed",
-                "name a longer text with --text, or ask for fewer tokens");
-  }
-  tokens.resize(static_cast<std::size_t>(count));
-  return tokens;
-}
-
 std::string dtype_of(const Engine& engine) {
   return engine.info().compute == engine::ComputeType::kBFloat16 ? "bf16" : "f32";
 }
@@ -143,6 +125,23 @@ std::uint64_t process_memory(std::string_view name) {
 }
 
 }  // namespace
+
+Result<std::vector<TokenId>> sample_tokens(const EngineBench& bench, const Engine& engine,
+                                           std::int32_t count) {
+  const auto text = sample_text(bench.text);
+  if (!text) return fail(text.error());
+  // Source code has two to four bytes a token; eight are always enough, and tokenising all would take longer.
+  auto tokens =
+      engine.tokenizer().encode(std::string_view(*text).substr(0, 8U * static_cast<std::size_t>(count)));
+  if (std::cmp_less(tokens.size(), count)) {
+    return fail(ErrorCode::kInvalidArgument,
+                bench.text.string() + " has only " + std::to_string(tokens.size()) + " tokens, " +
+                    std::to_string(count) + " are needed",
+                "name a longer text with --text, or ask for fewer tokens");
+  }
+  tokens.resize(static_cast<std::size_t>(count));
+  return tokens;
+}
 
 Result<void> run_engine_bench(const EngineBench& bench, const MeasurementSink& sink) {
   std::int32_t longest = 1;

@@ -28,6 +28,11 @@ struct EngineBench {
   std::string peer;  // a command, an interpreter that has llama_cpp, or empty
 };
 
+/// The first `count` ids of the sample text; kInvalidArgument if it has fewer.
+[[nodiscard]] Result<std::vector<engine::TokenId>> sample_tokens(const EngineBench& bench,
+                                                                 const engine::Engine& engine,
+                                                                 std::int32_t count);
+
 using MeasurementSink = std::function<void(const Measurement&)>;
 
 /// Runs kvboost's engine, then the peer's, and hands on each figure as it is known. Progress goes to stderr.

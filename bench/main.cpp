@@ -9,6 +9,7 @@
 
 #include "base/paths.h"
 #include "bench/engine_bench.h"
+#include "bench/logits_dump.h"
 #include "bench/measurement.h"
 
 namespace {
@@ -78,6 +79,11 @@ int memory_command(const bench::EngineBench& bench) {
   return 0;
 }
 
+int logits_command(const bench::EngineBench& bench, std::int32_t tokens, const std::string& out) {
+  const auto done = bench::dump_logits(bench, tokens, out);
+  return done ? 0 : report(done.error());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -91,10 +97,19 @@ int main(int argc, char** argv) {
   add_engine_options(*engine, bench, json);
   auto* memory = app.add_subcommand("memory", "peak memory while the whole context is read");
   add_common_options(*memory, bench);
+  auto* logits = app.add_subcommand("logits", "the logits of each token of a text, for bench/engine_kl.py");
+  add_common_options(*logits, bench);
+  std::int32_t tokens = 1500;
+  std::string out;
+  logits->add_option("--tokens", tokens, "tokens to read")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  logits->add_option("--out", out, "file to write")->required();
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
+  if (logits->parsed()) return logits_command(bench, tokens, out);
   return engine->parsed() ? engine_command(bench, json) : memory_command(bench);
 }
