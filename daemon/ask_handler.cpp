@@ -110,7 +110,7 @@ Result<PromptPlan> AskHandler::first_turn(Run& run) {
                   {.question = run.params.question,
                    .paths = run.params.paths,
                    .directory = run.params.directory,
-                   .budget = prompt_budget(model.engine->info().context, run.params.max_tokens)},
+                   .budget = prompt_budget(model.engine->info().context, run.params)},
                   model.chat, model.engine->tokenizer(), run.context.stop());
 }
 
@@ -139,11 +139,12 @@ Result<PromptPlan> AskHandler::next_turn(Run& run) {
   return plan;
 }
 
-std::int32_t AskHandler::prompt_budget(std::int32_t context, std::int32_t max_tokens) const {
+std::int32_t AskHandler::prompt_budget(std::int32_t context, const protocol::AskParams& params) const {
   // Room for the answer, but never more than half of the context: a long limit is no wish for a long answer.
-  const std::int32_t most = context - std::min(max_tokens, context / 2);
-  const auto chosen = static_cast<std::int32_t>(parts_.config.integer("prompt_tokens"));
-  return chosen > 0 ? std::min(chosen, most) : most;
+  const std::int32_t most = context - std::min(params.max_tokens, context / 2);
+  // Named files are wanted whole; of those chosen by words more is slower, and misleads small models.
+  const auto limit = static_cast<std::int32_t>(parts_.config.integer("prompt_tokens"));
+  return params.paths.empty() && limit > 0 ? std::min(limit, most) : most;
 }
 
 void AskHandler::answer_on_engine(const std::shared_ptr<Run>& run) {

@@ -43,7 +43,7 @@ class AskHandler {
   [[nodiscard]] Result<PromptPlan> plan_for(Run& run);
   [[nodiscard]] Result<PromptPlan> first_turn(Run& run);
   [[nodiscard]] Result<PromptPlan> next_turn(Run& run);
-  [[nodiscard]] std::int32_t prompt_budget(std::int32_t context, std::int32_t max_tokens) const;
+  [[nodiscard]] std::int32_t prompt_budget(std::int32_t context, const protocol::AskParams& params) const;
   [[nodiscard]] static protocol::AskResult result_of(const Run& run, const Answered& answered,
                                                      double queued_ms);
   void remember(Run& run, const Answered& answered);
