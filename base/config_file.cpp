@@ -16,6 +16,7 @@
 
 #include "base/config.h"
 #include "base/paths.h"
+#include "base/replace_file.h"
 
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
@@ -181,29 +182,6 @@ void remove_line(std::string& text, std::size_t first, std::size_t last) {
 void append_line(std::string& text, const std::string& line) {
   if (!text.empty() && text.back() != '\n') text += '\n';
   text += line + '\n';
-}
-
-Result<void> write_all(int descriptor, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return fail_errno("writing", errno);
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  if (::fsync(descriptor) != 0) return fail_errno("writing", errno);
-  return {};
-}
-
-Result<void> replace_file(const std::filesystem::path& file, std::string_view bytes) {
-  std::string temporary = file.string() + ".XXXXXX";
-  const int descriptor = ::mkostemp(temporary.data(), O_CLOEXEC);
-  if (descriptor < 0) return fail_errno("cannot write to " + file.parent_path().string(), errno);
-  Result<void> done = write_all(descriptor, bytes);
-  ::close(descriptor);
-  if (done && ::rename(temporary.c_str(), file.c_str()) != 0) done = fail_errno("replacing", errno);
-  if (done) return {};
-  ::unlink(temporary.c_str());
-  return fail(done.error().code, file.string() + ": " + done.error().message);
 }
 
 Result<std::string> read_text(const std::filesystem::path& file) {

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/pipeline/conversation_file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
+#include <algorithm>
 #include <array>
-#include <cerrno>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -15,6 +11,7 @@
 #include <utility>
 
 #include "base/paths.h"
+#include "base/replace_file.h"
 #include "daemon/protocol/path_text.h"
 
 namespace kvboost::daemon {
@@ -76,18 +73,6 @@ Result<PlanPart> part_of(const Json& json, const engine::Tokenizer& tokenizer) {
   return part;
 }
 
-Result<void> write_private(const std::filesystem::path& file, const std::string& text) {
-  const std::filesystem::path beside = file.string() + ".new";
-  const int fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd < 0) return fail_errno("cannot write " + beside.string(), errno);
-  const ssize_t written = ::write(fd, text.data(), text.size());
-  const int error = written < 0 ? errno : 0;
-  ::close(fd);
-  if (written == static_cast<ssize_t>(text.size()) && ::rename(beside.c_str(), file.c_str()) == 0) return {};
-  ::unlink(beside.c_str());
-  return fail_errno("cannot write " + file.string(), error != 0 ? error : ENOSPC);
-}
-
 }  // namespace
 
 Result<void> write_conversation(const std::filesystem::path& file, const Conversation& conversation,
@@ -104,7 +89,7 @@ Result<void> write_conversation(const std::filesystem::path& file, const Convers
                      {"model", protocol::encode_path(conversation.model)},
                      {"parts", std::move(parts)}};
   if (auto made = ensure_private_dir(file.parent_path()); !made) return made;
-  return write_private(file, json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return replace_file(file, json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 Result<Conversation> read_conversation(const std::filesystem::path& file,
