@@ -4,7 +4,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <memory>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "cache/store/chunk_store.h"
+#include "tests/support/scratch_tree.h"
 
 namespace kvboost::cache {
 
@@ -53,13 +53,6 @@ inline bool has(ChunkStore& store, int i, std::size_t bytes) {
 
 class StoreTest : public testing::Test {
  protected:
-  StoreTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "kvboost-store-XXXXXX").string();
-    EXPECT_NE(::mkdtemp(name.data()), nullptr);
-    directory_ = name;
-  }
-  ~StoreTest() override { std::filesystem::remove_all(directory_); }
-
   /// Bytes on disk below the directory, as du counts them.
   [[nodiscard]] std::uint64_t disk_use() const {
     std::uint64_t sum = 0;
@@ -69,7 +62,8 @@ class StoreTest : public testing::Test {
     return sum;
   }
 
-  std::filesystem::path directory_;
+  const test::ScratchTree scratch_;
+  const std::filesystem::path directory_ = scratch_.root();
 };
 
 }  // namespace kvboost::cache

@@ -11,26 +11,11 @@
 
 #include "cache/track/walk.h"
 #include "cache/track/work_tree.h"
+#include "tests/cache/track/listings.h"
 #include "tests/support/scratch_tree.h"
 
 namespace kvboost::cache {
 namespace {
-
-using Paths = std::vector<std::string>;
-
-FileListing list(const std::filesystem::path& start, std::uint64_t max_file_bytes = 1'000'000) {
-  const auto tree = WorkTree::discover(start);
-  if (!tree) throw std::runtime_error(tree.error().text());
-  auto listing = tree->list(max_file_bytes);
-  if (!listing) throw std::runtime_error(listing.error().text());
-  return std::move(*listing);
-}
-
-Paths paths(const FileListing& listing) {
-  Paths all;
-  for (const auto& file : listing.files) all.push_back(file.path);
-  return all;
-}
 
 std::string reason(const FileListing& listing, const std::string& path) {
   const auto found = std::ranges::find(listing.skipped, path, &SkippedFile::path);

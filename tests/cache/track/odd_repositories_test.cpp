@@ -5,26 +5,11 @@
 #include <unistd.h>
 
 #include "cache/track/work_tree.h"
+#include "tests/cache/track/listings.h"
 #include "tests/support/scratch_tree.h"
 
 namespace kvboost::cache {
 namespace {
-
-using Paths = std::vector<std::string>;
-
-FileListing list(const std::filesystem::path& start) {
-  const auto tree = WorkTree::discover(start);
-  if (!tree) throw std::runtime_error(tree.error().text());
-  auto listing = tree->list(1'000'000);
-  if (!listing) throw std::runtime_error(listing.error().text());
-  return std::move(*listing);
-}
-
-Paths paths(const FileListing& listing) {
-  Paths all;
-  for (const auto& file : listing.files) all.push_back(file.path);
-  return all;
-}
 
 std::string trimmed(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
