@@ -19,7 +19,7 @@ constexpr std::string_view kInstruction =
     "you rely on, and say so if they do not tell.\n\nQuestion: ";
 constexpr std::string_view kInstructionWithoutFiles = "Question: ";
 
-// Named files are listed one by one when they do not fit, up to so many; then their number has to do.
+// After so many that do not fit, the rest of the named files is only counted.
 constexpr std::size_t kMostListed = 200;
 
 struct Frame {
@@ -50,19 +50,17 @@ Result<ChosenSpans> take_named(const AssembleRequest& request, Repository& repos
   const auto paths = resolve_paths(repository, request.paths, request.directory);
   if (!paths) return fail(paths.error());
   ChosenSpans chosen;
-  std::size_t unlisted = 0;
+  std::size_t unseen = paths->size();
   for (const std::string& path : *paths) {
     if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "cancelled while reading files");
-    const auto& source = files.source(path);
-    std::string reason = source ? std::string() : source.error().message;
-    if (source) {
-      if (files.take_file(path, 1)) continue;
-      reason = number(files.cost_of_file(path)) + " tokens, of which " + number(files.left()) + " fit";
-    }
-    if (chosen.left_out.size() < kMostListed) {
-      chosen.left_out.push_back({path, std::move(reason)});
-    } else {
-      ++unlisted;
+    if (chosen.left_out.size() == kMostListed) break;
+    --unseen;
+    const auto& chunks = files.chunks(path);
+    if (!chunks) {
+      chosen.left_out.push_back({path, chunks.error().message});
+    } else if (const auto all = files.all_of(path); !files.take(path, all, 1)) {
+      chosen.left_out.push_back(
+          {path, number(files.cost(path, all)) + " tokens, of which " + number(files.left()) + " fit"});
     }
   }
   if (files.taken().empty()) {
@@ -71,7 +69,8 @@ Result<ChosenSpans> take_named(const AssembleRequest& request, Repository& repos
                 "none of the named files can be read whole: " + first.path + ": " + first.reason,
                 "name smaller files, or none, to have the fitting parts chosen");
   }
-  if (unlisted > 0) chosen.left_out.push_back({number(unlisted) + " more files", "did not fit either"});
+  if (unseen > 0)
+    chosen.left_out.push_back({number(unseen) + " more files", "behind those that did not fit"});
   chosen.parts = files.parts(files.taken());
   return chosen;
 }

@@ -2,7 +2,6 @@
 #include "daemon/prompt/file_parts.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 namespace kvboost::daemon {
@@ -22,16 +21,6 @@ void for_each_run(const std::set<std::size_t>& indices, const Visit& visit) {
   }
 }
 
-std::set<std::size_t> all_spans(const SourceText& source) {
-  std::set<std::size_t> all;
-  for (std::size_t i = 0; i < source.spans.size(); ++i) all.insert(all.end(), i);
-  return all;
-}
-
-bool ends_line(const SourceText& source, std::size_t span) {
-  return source.span(span).ends_with('\n');
-}
-
 }  // namespace
 
 FileParts::FileParts(Repository& repository, const ChatTemplate& chat, const engine::Tokenizer& tokenizer,
@@ -45,50 +34,46 @@ FileParts::FileParts(Repository& repository, const ChatTemplate& chat, const eng
 FileParts::File& FileParts::file(const std::string& path) {
   const auto known = files_.find(path);
   if (known != files_.end()) return known->second;
-  File read{.source = repository_.read(path)};
-  if (read.source) {
+  File read{.chunks = nullptr};
+  if (const auto text = repository_.read(path)) {
+    read.chunks = repository_.chunks().encode(tokenizer_, path, *text);
     read.opening = chat_.file_opening(path);
-    read.spans.resize(read.source->spans.size());
+  } else {
+    read.chunks = fail(text.error());
   }
   return files_.emplace(path, std::move(read)).first->second;
 }
 
-const Result<SourceText>& FileParts::source(const std::string& path) {
-  return file(path).source;
+const Result<std::shared_ptr<const EncodedFile>>& FileParts::chunks(const std::string& path) {
+  return file(path).chunks;
 }
 
-const std::vector<engine::TokenId>& FileParts::span_tokens(File& file, std::size_t index) {
-  auto& tokens = file.spans[index];
-  if (tokens.empty()) tokens = repository_.tokens().encode(tokenizer_, file.source->span(index));
+FileParts::Selection FileParts::all_of(const std::string& path) {
+  Selection all;
+  for (std::size_t i = 0; i < (*file(path).chunks)->size(); ++i) all.insert(all.end(), i);
+  return all;
+}
+
+std::size_t FileParts::size(const File& file, const Selection& selection) const {
+  const EncodedFile& chunks = **file.chunks;
+  std::size_t tokens = chunks.empty() ? file.opening.size() : 0;
+  for (const std::size_t index : selection) tokens += chunks[index].tokens.size();
+  for_each_run(selection, [&](std::size_t, std::size_t end) {
+    tokens += file.opening.size() + (chunks[end - 1].ends_line ? 0 : line_end_.size());
+  });
   return tokens;
 }
 
-std::size_t FileParts::cost(File& file, const SpanSet& spans) {
-  std::size_t tokens = 0;
-  for (const std::size_t index : spans) tokens += span_tokens(file, index).size();
-  for_each_run(spans, [&](std::size_t, std::size_t end) {
-    tokens += file.opening.size() + (ends_line(*file.source, end - 1) ? 0 : line_end_.size());
-  });
-  return file.source->spans.empty() ? file.opening.size() : tokens;
-}
-
-std::size_t FileParts::cost_of(const std::string& path, const SpanSet& more) {
-  File& wanted = file(path);
-  SpanSet all = wanted.taken;
+std::size_t FileParts::cost(const std::string& path, const Selection& more) {
+  const File& wanted = file(path);
+  Selection all = wanted.taken;
   all.insert(more.begin(), more.end());
-  const std::size_t before = wanted.any_taken ? cost(wanted, wanted.taken) : 0;
-  return std::max(cost(wanted, all), before) - before;  // a span that joins two runs may save tokens
+  const std::size_t before = wanted.any_taken ? size(wanted, wanted.taken) : 0;
+  return std::max(size(wanted, all), before) - before;  // a chunk that joins two runs may save tokens
 }
 
-std::size_t FileParts::cost_of_file(const std::string& path) {
-  return cost_of(path, all_spans(*file(path).source));
-}
-std::size_t FileParts::cost_of_span(const std::string& path, std::size_t index) {
-  return cost_of(path, {index});
-}
-
-bool FileParts::take(const std::string& path, const SpanSet& more, double score) {
-  const std::size_t added = cost_of(path, more);
+bool FileParts::take(const std::string& path, const Selection& more, double score) {
+  const std::size_t added = cost(path, more);
   if (added > left()) return false;
   File& wanted = file(path);
   wanted.taken.insert(more.begin(), more.end());
@@ -98,30 +83,21 @@ bool FileParts::take(const std::string& path, const SpanSet& more, double score)
   return true;
 }
 
-bool FileParts::take_file(const std::string& path, double score) {
-  return take(path, all_spans(*file(path).source), score);
-}
-
-bool FileParts::take_span(const std::string& path, std::size_t index, double score) {
-  return take(path, {index}, score);
-}
-
-PlanPart FileParts::part(const std::string& path, std::size_t first, std::size_t end) {
-  File& from = file(path);
-  const SourceText& source = *from.source;
+PlanPart FileParts::part(const std::string& path, const File& file, std::size_t first,
+                         std::size_t end) const {
+  const EncodedFile& chunks = **file.chunks;
   PlanPart made{.kind = PartKind::kFile,
                 .path = path,
-                .whole_file = first == 0 && end == source.spans.size(),
-                .score = from.score,
-                .tokens = from.opening};
+                .whole_file = first == 0 && end == chunks.size(),
+                .score = file.score,
+                .tokens = file.opening};
   if (first == end) return made;
-  made.first_line = source.spans[first].first_line;
-  made.last_line = source.spans[end - 1].last_line;
+  made.first_line = chunks[first].span.first_line;
+  made.last_line = chunks[end - 1].span.last_line;
   for (std::size_t i = first; i < end; ++i) {
-    const auto& tokens = span_tokens(from, i);
-    made.tokens.insert(made.tokens.end(), tokens.begin(), tokens.end());
+    made.tokens.insert(made.tokens.end(), chunks[i].tokens.begin(), chunks[i].tokens.end());
   }
-  if (!ends_line(source, end - 1)) made.tokens.insert(made.tokens.end(), line_end_.begin(), line_end_.end());
+  if (!chunks[end - 1].ends_line) made.tokens.insert(made.tokens.end(), line_end_.begin(), line_end_.end());
   return made;
 }
 
@@ -129,9 +105,9 @@ std::vector<PlanPart> FileParts::parts(const std::vector<std::string>& order) {
   std::vector<PlanPart> made;
   for (const std::string& path : order) {
     const File& from = file(path);
-    if (from.taken.empty()) made.push_back(part(path, 0, 0));
+    if (from.taken.empty()) made.push_back(part(path, from, 0, 0));
     for_each_run(from.taken,
-                 [&](std::size_t first, std::size_t end) { made.push_back(part(path, first, end)); });
+                 [&](std::size_t first, std::size_t end) { made.push_back(part(path, from, first, end)); });
   }
   return made;
 }

@@ -6,38 +6,33 @@
 #include <ctime>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <utility>
 
+#include "base/digest.h"
+#include "cache/chunk/chunk.h"
+#include "cache/chunk/line_ends.h"
 #include "cache/rank/bm25.h"
 
 namespace kvboost::daemon {
 namespace {
 
-using cache::Chunk;
 using cache::DocumentId;
 using cache::FileListing;
 using cache::TrackedFile;
 
-// Spans are cut without a tokenizer, so that the index holds for every model: a token of code is about three
-// bytes long.
-constexpr std::size_t kBytesPerToken = 3;
-constexpr cache::ChunkLimits kSpanLimits{.min_tokens = 64, .max_tokens = 400};
+struct Span {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+};
 
-std::vector<Chunk> cut_spans(std::string_view text) {
-  return cache::chunk_lines(text, kSpanLimits,
-                            [](std::string_view piece) { return piece.size() / kBytesPerToken + 1; });
-}
-
-// Files with "\r\n" and with "\n" are the same text.
-void unify_line_ends(std::string& text) {
-  std::size_t to = text.find("\r\n");
-  if (to == std::string::npos) return;
-  for (std::size_t from = to; from < text.size(); ++from) {
-    if (text[from] == '\r' && from + 1 < text.size() && text[from + 1] == '\n') continue;
-    text[to++] = text[from];
+// Without a tokenizer: a token of code is about three bytes long.
+std::vector<Span> cut_spans(std::string_view text) {
+  const auto count = [](std::string_view piece) { return piece.size() / 3 + 1; };
+  std::vector<Span> spans;
+  for (const cache::Chunk& chunk : cache::chunk_lines(text, {.min_tokens = 64, .max_tokens = 400}, count)) {
+    spans.push_back({static_cast<std::uint32_t>(chunk.begin), static_cast<std::uint32_t>(chunk.end)});
   }
-  text.resize(to);
+  return spans;
 }
 
 std::int64_t now_ns() {
@@ -50,7 +45,7 @@ struct Entry {
   TrackedFile stat;
   std::int64_t read_at_ns = 0;  // 0: never
   Digest digest;
-  std::vector<Chunk> spans;
+  std::vector<Span> spans;
   std::vector<DocumentId> documents;  // one a span
   std::uint64_t indexed_bytes = 0;
   bool name_only = false;  // the index had no room for its words
@@ -80,11 +75,11 @@ struct SpanPlace {
 
 struct Repository::Impl {
   Impl(cache::WorkTree work_tree, const RepositoryOptions& wanted)
-      : tree(std::move(work_tree)), options(wanted), tokens(wanted.token_cache_bytes) {}
+      : tree(std::move(work_tree)), options(wanted), chunks(wanted.chunk_cache_bytes) {}
 
   const cache::WorkTree tree;
   const RepositoryOptions options;
-  TokenCache tokens;
+  ChunkCache chunks;
   std::timed_mutex refreshing;  // held by the one refresh; taken before `mutex`
 
   mutable std::mutex mutex;  // guards all below; only the refresh writes, so it may read without
@@ -95,13 +90,10 @@ struct Repository::Impl {
   std::vector<DocumentId> free_documents;
   std::uint64_t indexed_bytes = 0;
 
-  [[nodiscard]] Result<SourceText> read(std::string_view path) const {
+  [[nodiscard]] Result<std::string> read(std::string_view path) const {
     auto text = tree.read_text(path);
-    if (!text) return fail(text.error());
-    unify_line_ends(*text);
-    SourceText source{std::move(*text), {}};
-    source.spans = cut_spans(source.text);
-    return source;
+    if (text && text->find('\r') != std::string::npos) *text = cache::with_unix_line_ends(*text);
+    return text;
   }
 
   DocumentId new_document(SpanPlace place) {
@@ -124,39 +116,43 @@ struct Repository::Impl {
     entry.name_only = false;
   }
 
-  void put_in(Files::value_type& file, const SourceText& source) {
+  void put_in(Files::value_type& file, std::string_view text) {
     auto& [path, entry] = file;
-    entry.spans = source.spans;
-    const bool room = indexed_bytes + source.text.size() <= options.max_indexed_bytes;
+    const bool room = indexed_bytes + text.size() <= options.max_indexed_bytes;
     entry.name_only = !room;
-    entry.indexed_bytes = room ? source.text.size() : 0;
+    entry.indexed_bytes = room ? text.size() : 0;
     indexed_bytes += entry.indexed_bytes;
-    for (std::size_t i = 0; i < std::max<std::size_t>(1, source.spans.size()); ++i) {
-      const DocumentId document = new_document({&file, i});
-      entry.documents.push_back(document);
-      index.add(document, path, room && i < source.spans.size() ? source.span(i) : std::string_view());
-      if (!room) break;  // its name is enough to be found by
+    // An empty file, and one without room, can still be found by its name.
+    entry.spans = room ? cut_spans(text) : std::vector<Span>();
+    if (entry.spans.empty()) entry.spans.push_back({});
+    for (std::size_t i = 0; i < entry.spans.size(); ++i) {
+      const auto [begin, end] = entry.spans[i];
+      entry.documents.push_back(new_document({&file, i}));
+      index.add(entry.documents.back(), path, text.substr(begin, end - begin));
     }
   }
 
   /// Reads a file and takes its content over. Says whether it is another one than before.
   bool update(const TrackedFile& status) {
     const std::int64_t read_at = now_ns();
-    const auto source = read(status.path);
-    const Digest digest = source ? sha256(source->text) : Digest{};
+    const auto text = read(status.path);
+    const std::string reason = text ? std::string() : text.error().message;
+    const Digest digest = text ? sha256(*text) : Digest{};
+    const auto known = files.find(status.path);
+    const bool same =
+        known != files.end() && known->second.digest == digest && known->second.unreadable == reason;
+
     const std::lock_guard lock(mutex);
     auto& file = *files.try_emplace(status.path).first;
     Entry& entry = file.second;
-    const bool known = entry.read_at_ns != 0;
     entry.stat = status;
     entry.stat.path.clear();
     entry.read_at_ns = read_at;
-    const std::string reason = source ? std::string() : source.error().message;
-    if (known && digest == entry.digest && reason == entry.unreadable) return false;
+    if (same) return false;
     take_out(entry);
     entry.digest = digest;
     entry.unreadable = reason;
-    if (source) put_in(file, *source);
+    if (text) put_in(file, *text);
     return true;
   }
 
@@ -307,17 +303,18 @@ std::vector<RankedSpan> Repository::rank_spans(std::string_view query, std::size
   std::vector<RankedSpan> ranked;
   for (const auto& [document, score] : impl_->index.query(query, limit)) {
     const SpanPlace& place = impl_->places[document];
-    ranked.push_back({place.file->first, place.index, score});
+    const Span span = place.file->second.spans[place.index];
+    ranked.push_back({place.file->first, span.begin, span.end, score});
   }
   return ranked;
 }
 
-Result<SourceText> Repository::read(std::string_view path) const {
+Result<std::string> Repository::read(std::string_view path) const {
   return impl_->read(path);
 }
 
-TokenCache& Repository::tokens() {
-  return impl_->tokens;
+ChunkCache& Repository::chunks() {
+  return impl_->chunks;
 }
 
 }  // namespace kvboost::daemon

@@ -13,33 +13,22 @@
 #include <string_view>
 #include <vector>
 
-#include "base/digest.h"
 #include "base/error.h"
-#include "cache/chunk/chunk.h"
 #include "cache/track/work_tree.h"
-#include "daemon/prompt/token_cache.h"
+#include "daemon/prompt/chunk_cache.h"
 
 namespace kvboost::daemon {
 
 struct RepositoryOptions {
   std::uint64_t max_file_bytes = 1'000'000;       // larger files are left out
   std::uint64_t max_indexed_bytes = 400'000'000;  // of text; files above that are found by name only
-  std::uint64_t token_cache_bytes = 16'000'000;   // token ids of spans that prompts took lately
-};
-
-/// What a file says now, with line ends as "\n", and how it is cut. The same text is always cut alike.
-struct SourceText {
-  std::string text;
-  std::vector<cache::Chunk> spans;
-
-  [[nodiscard]] std::string_view span(std::size_t index) const {
-    return std::string_view(text).substr(spans[index].begin, spans[index].end - spans[index].begin);
-  }
+  std::uint64_t chunk_cache_bytes = 16'000'000;   // chunks of files that prompts took lately
 };
 
 struct RankedSpan {
   std::string path;
-  std::size_t index = 0;  // of SourceText::spans, unless the file has changed since the refresh
+  std::size_t begin = 0;  // bytes of the text as it was at the refresh
+  std::size_t end = 0;
   double score = 0;
 };
 
@@ -79,10 +68,11 @@ class Repository {
   /// Best first.
   [[nodiscard]] std::vector<RankedSpan> rank_spans(std::string_view query, std::size_t limit) const;
 
-  /// Any file beneath the root but secrets, listed or not. The message of an error is the bare reason.
-  [[nodiscard]] Result<SourceText> read(std::string_view path) const;
+  /// What any file beneath the root but secrets says now, listed or not, with line ends as "\n". The message
+  /// of an error is the bare reason.
+  [[nodiscard]] Result<std::string> read(std::string_view path) const;
 
-  [[nodiscard]] TokenCache& tokens();
+  [[nodiscard]] ChunkCache& chunks();
 
  private:
   struct Impl;

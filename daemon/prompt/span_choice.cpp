@@ -12,6 +12,7 @@
 namespace kvboost::daemon {
 namespace {
 
+// A repository of so few files is read whole when the question is about the whole.
 constexpr std::size_t kFewFiles = 12;
 constexpr std::size_t kRankedSpans = 1'000;
 // A file's score is the sum of its spans', each next one counting less. On 93 bug reports over 15 packages
@@ -24,8 +25,8 @@ constexpr double kSpanShare = 0.7;
 constexpr double kFloor = 0.45;
 constexpr std::size_t kMostSpans = 16;
 constexpr std::size_t kMostSpansOfOverview = 4;  // the README says more than what the words happen to hit
-// A file of so many bytes is taken whole, once a span of it is chosen.
-constexpr std::size_t kSmallFile = 3'000;
+// A file of so few chunks is taken whole, once something of it is chosen.
+constexpr std::size_t kSmallFile = 3;
 constexpr std::size_t kMostNamedFiles = 4;
 constexpr std::size_t kMostLeftOut = 8;
 
@@ -37,7 +38,8 @@ constexpr std::string_view kBuildFiles[] = {
 
 struct Candidate {
   std::string path;
-  std::size_t index = 0;
+  std::size_t begin = 0;
+  std::size_t end = 0;
   double score = 0;  // 1: the best one
 };
 
@@ -95,15 +97,29 @@ std::vector<Candidate> rank(const Repository& repository, const std::string& que
   for (const RankedSpan& span : spans) {
     const double score =
         kSpanShare * span.score / spans.front().score + (1 - kSpanShare) * of_file[span.path].sum / best_file;
-    candidates.push_back({span.path, span.index, score});
+    candidates.push_back({span.path, span.begin, span.end, score});
     best = std::max(best, score);
   }
   for (Candidate& candidate : candidates) candidate.score /= best;
   // By path and place among equals: ids in the index depend on the order in which files came into it.
   std::ranges::sort(candidates, [](const Candidate& a, const Candidate& b) {
-    return std::tie(b.score, a.path, a.index) < std::tie(a.score, b.path, b.index);
+    return std::tie(b.score, a.path, a.begin) < std::tie(a.score, b.path, b.begin);
   });
   return candidates;
+}
+
+// The chunks that hold a good part of the ranked span, which was cut by other rules than they.
+FileParts::Selection chunks_of(const EncodedFile& file, const Candidate& candidate) {
+  FileParts::Selection selection;
+  const std::size_t enough = (candidate.end - candidate.begin) / 3;
+  for (std::size_t i = 0; i < file.size(); ++i) {
+    const std::size_t begin = std::max(file[i].span.begin, candidate.begin);
+    const std::size_t end = std::min(file[i].span.end, candidate.end);
+    if (begin < end && (end - begin > enough || end - begin == file[i].span.end - file[i].span.begin)) {
+      selection.insert(i);
+    }
+  }
+  return selection;
 }
 
 class Chooser {
@@ -134,28 +150,30 @@ class Chooser {
   // Of a handful of files, a question about the whole is a question about each.
   void take_all(const std::vector<std::string>& paths) {
     for (const std::string& path : paths) {
-      if (!files_.source(path)) continue;
-      if (const std::size_t cost = files_.cost_of_file(path); !files_.take_file(path, 1)) {
-        leave_out(path, std::to_string(cost) + " tokens, of which " + std::to_string(files_.left()) + " fit");
+      if (!files_.chunks(path)) continue;
+      if (const auto all = files_.all_of(path); !files_.take(path, all, 1)) {
+        leave_out(path, std::to_string(files_.cost(path, all)) + " tokens, of which " +
+                            std::to_string(files_.left()) + " fit");
       }
     }
   }
 
   void take_named(const std::string& path) {
-    if (!files_.source(path)) return leave_out(path, files_.source(path).error().message);
-    if (files_.cost_of_file(path) <= budget_ * 3 / 4 && files_.take_file(path, 1)) return;
+    if (!files_.chunks(path)) return leave_out(path, files_.chunks(path).error().message);
+    const auto all = files_.all_of(path);
+    if (files_.cost(path, all) <= budget_ * 3 / 4 && files_.take(path, all, 1)) return;
     take_beginning(path, budget_ / 2);
     leave_out(path, "named in the question, but only its beginning fits (" +
-                        std::to_string(files_.cost_of_file(path)) + " tokens more)");
+                        std::to_string(files_.cost(path, all)) + " tokens more)");
   }
 
-  // Spans from the first on, as many as fit into `tokens`.
+  // Chunks from the first on, as many as fit into `tokens`.
   void take_beginning(const std::string& path, std::size_t tokens) {
-    const auto& source = files_.source(path);
-    if (!source) return;
-    for (std::size_t i = 0; i < source->spans.size(); ++i) {
-      const std::size_t cost = files_.cost_of_span(path, i);
-      if (cost > tokens || !files_.take_span(path, i, 1)) return;
+    const auto& chunks = files_.chunks(path);
+    if (!chunks) return;
+    for (std::size_t i = 0; i < (*chunks)->size(); ++i) {
+      const std::size_t cost = files_.cost(path, {i});
+      if (cost > tokens || !files_.take(path, {i}, 1)) return;
       tokens -= cost;
     }
   }
@@ -167,19 +185,19 @@ class Chooser {
   }
 
   void take_ranked(const Candidate& candidate) {
-    const auto& source = files_.source(candidate.path);
-    if (!source || candidate.index >= source->spans.size()) return;  // changed since the refresh
-    if (files_.cost_of_span(candidate.path, candidate.index) == 0) return;
-    const bool small = source->text.size() <= kSmallFile;
-    if ((small && files_.take_file(candidate.path, candidate.score)) ||
-        files_.take_span(candidate.path, candidate.index, candidate.score)) {
+    const auto& chunks = files_.chunks(candidate.path);
+    if (!chunks) return;  // gone since the refresh
+    const auto selection = chunks_of(**chunks, candidate);
+    if (selection.empty() || files_.cost(candidate.path, selection) == 0) return;
+    const bool small = (*chunks)->size() <= kSmallFile;
+    if ((small && files_.take(candidate.path, files_.all_of(candidate.path), candidate.score)) ||
+        files_.take(candidate.path, selection, candidate.score)) {
       ++chosen_;
       return;
     }
-    const cache::Chunk& span = source->spans[candidate.index];
-    leave_out(candidate.path, "lines " + std::to_string(span.first_line) + " to " +
-                                  std::to_string(span.last_line) + " did not fit (" +
-                                  std::to_string(files_.cost_of_span(candidate.path, candidate.index)) +
+    leave_out(candidate.path, "lines " + std::to_string((**chunks)[*selection.begin()].span.first_line) +
+                                  " to " + std::to_string((**chunks)[*selection.rbegin()].span.last_line) +
+                                  " did not fit (" + std::to_string(files_.cost(candidate.path, selection)) +
                                   " tokens)");
   }
 

@@ -134,9 +134,8 @@ TEST(Repository, TakesBothLineEndsForTheSameText) {
   const auto a = repository->read("unix.txt");
   const auto b = repository->read("windows.txt");
   ASSERT_TRUE(a && b);
-  EXPECT_EQ(b->text, a->text + "lone \r stays\r");
-  ASSERT_GT(a->spans.size(), 3U);
-  for (std::size_t i = 0; i + 1 < a->spans.size(); ++i) EXPECT_EQ(a->span(i), b->span(i));
+  EXPECT_EQ(*a, text);
+  EXPECT_EQ(*b, text + "lone \r stays\r");
 }
 
 TEST(Repository, NamesWhatItLeavesOut) {
@@ -179,7 +178,9 @@ TEST(Repository, FindsEachSpanByItsWords) {
     const auto ranked = repository->rank_spans(name, 1);
     ASSERT_EQ(ranked.size(), 1U);
     EXPECT_EQ(ranked[0].path, "long.cpp");
-    EXPECT_NE(source->span(ranked[0].index).find(name + "("), std::string_view::npos) << name;
+    EXPECT_NE(source->substr(ranked[0].begin, ranked[0].end - ranked[0].begin).find(name + "("),
+              std::string::npos);
+    EXPECT_LT(ranked[0].end - ranked[0].begin, 2000U);
   }
   ASSERT_EQ(repository->rank_spans("empty", 5).size(), 1U);
   EXPECT_EQ(repository->rank_spans("empty", 5)[0].path, "empty.cpp");

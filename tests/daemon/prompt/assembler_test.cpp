@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/prompt/assembler.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/daemon/prompt/tiny_tokenizer.h"
+#include "tests/support/scratch_tree.h"
+
+namespace kvboost::daemon {
+namespace {
+
+using Paths = std::vector<std::string>;
+
+class Assembler : public ::testing::Test {
+ protected:
+  Assembler() : tokenizer_(test::tiny_tokenizer()), chat_(ChatFamily::kChatMl, tokenizer_) {
+    tree_.git({"init", "-q"});
+  }
+
+  Result<PromptPlan> plan(const std::string& question, std::int32_t budget = 20'000,
+                          const Paths& paths = {}) {
+    if (!repository_) repository_ = *Repository::open(tree_.root(), {});
+    if (const auto fresh = repository_->refresh({}); !fresh) return fail(fresh.error());
+    return assemble(*repository_, {question, paths, tree_.root(), budget}, chat_, tokenizer_, {});
+  }
+
+  static Paths files(const PromptPlan& plan) {
+    Paths all;
+    for (const auto& part : plan.parts) {
+      if (part.kind == PartKind::kFile) all.push_back(part.path);
+    }
+    return all;
+  }
+
+  static const PlanPart& part(const PromptPlan& plan, const std::string& path) {
+    const auto found = std::ranges::find(plan.parts, path, &PlanPart::path);
+    if (found == plan.parts.end()) throw std::runtime_error(path + " is not in the plan");
+    return *found;
+  }
+
+  std::string text(const PlanPart& part) const { return tokenizer_.decode(part.tokens); }
+
+  // A file of `n` functions, each a few lines long.
+  static std::string functions(const std::string& name, int n) {
+    std::string text;
+    for (int i = 0; i < n; ++i) {
+      text += "int " + name + std::to_string(i) + "(int value) {\n  return value + " + std::to_string(i) +
+              ";\n}\n\n";
+    }
+    return text;
+  }
+
+  test::ScratchTree tree_;
+  engine::Tokenizer tokenizer_;
+  ChatTemplate chat_;
+  std::shared_ptr<Repository> repository_;
+};
+
+TEST_F(Assembler, PutsHeaderFilesAndQuestionInOrder) {
+  tree_.write("a.c", "int alpha;\n");
+  const auto made = plan("What is alpha?");
+  ASSERT_TRUE(made.has_value()) << made.error().text();
+  ASSERT_EQ(made->parts.size(), 4U);
+  EXPECT_EQ(made->parts[0].kind, PartKind::kHeader);
+  EXPECT_EQ(made->parts[0].tokens, chat_.header());
+  EXPECT_EQ(made->parts[1].kind, PartKind::kFile);
+  EXPECT_TRUE(made->parts[1].whole_file);
+  EXPECT_EQ(made->parts[1].first_line, 1);
+  EXPECT_EQ(made->parts[1].last_line, 1);
+  EXPECT_EQ(made->parts[2].kind, PartKind::kLiteral);
+  EXPECT_TRUE(text(made->parts[2]).ends_with("Question: What is alpha?"));
+  EXPECT_EQ(made->parts[3].tokens, chat_.turn_to_assistant());
+  EXPECT_TRUE(made->left_out.empty());
+}
+
+TEST_F(Assembler, EncodesEachPartAlone) {
+  tree_.write("a.py", "x = 1");  // no line end
+  tree_.write("b.py", "    y = 2\n");
+  const auto both = plan("?", 20'000, {"a.py", "b.py"});
+  const auto other_way = plan("?", 20'000, {"b.py", "a.py"});
+  const auto alone = plan("?", 20'000, {"b.py"});
+  ASSERT_TRUE(both && other_way && alone);
+  EXPECT_EQ(files(*both), (Paths{"a.py", "b.py"}));
+  EXPECT_EQ(files(*other_way), (Paths{"b.py", "a.py"}));
+  for (const char* path : {"a.py", "b.py"})
+    EXPECT_EQ(part(*both, path).tokens, part(*other_way, path).tokens);
+  EXPECT_EQ(part(*both, "b.py").tokens, part(*alone, "b.py").tokens);
+  EXPECT_TRUE(text(part(*both, "a.py")).ends_with("x = 1\n"));
+}
+
+TEST_F(Assembler, IsTheSameForTheSameInput) {
+  for (int i = 0; i < 30; ++i) tree_.write("f" + std::to_string(i) + ".c", functions("same", 20));
+  const auto first = plan("Where is same7?", 6000);
+  const auto second = plan("Where is same7?", 6000);
+  repository_.reset();
+  const auto anew = plan("Where is same7?", 6000);
+  ASSERT_TRUE(first && second && anew);
+  EXPECT_EQ(first->tokens(), second->tokens());
+  EXPECT_EQ(first->tokens(), anew->tokens());
+  EXPECT_GT(files(*first).size(), 1U);
+}
+
+TEST_F(Assembler, ChoosesByWordsAndOrdersByPath) {
+  tree_.write("zebra.c", "void open_socket() { socket_of_the_daemon(); }\n");
+  tree_.write("alpha.c", "void close_socket() { socket_of_the_daemon(); }\n");
+  for (int i = 0; i < 20; ++i) tree_.write("other" + std::to_string(i) + ".c", functions("unrelated", 3));
+  const auto made = plan("Where is the socket_of_the_daemon closed?");
+  ASSERT_TRUE(made.has_value());
+  EXPECT_EQ(files(*made), (Paths{"alpha.c", "zebra.c"}));
+  EXPECT_GT(part(*made, "alpha.c").score, 0.4);
+}
+
+TEST_F(Assembler, TakesTheFittingSpansOfALargeFile) {
+  std::string large =
+      functions("before", 60) + "int needle_in_the_middle() {\n  return 42;\n}\n\n" + functions("behind", 60);
+  tree_.write("large.c", large);
+  for (int i = 0; i < 5; ++i) tree_.write("other" + std::to_string(i) + ".c", functions("unrelated", 30));
+  const auto made = plan("What does needle_in_the_middle return?", 4000);
+  ASSERT_TRUE(made.has_value());
+  EXPECT_EQ(files(*made), Paths{"large.c"});
+  const PlanPart& chosen = part(*made, "large.c");
+  EXPECT_FALSE(chosen.whole_file);
+  EXPECT_NE(text(chosen).find("needle_in_the_middle"), std::string::npos);
+  const std::string_view up_to_needle = std::string_view(large).substr(0, large.find("int needle"));
+  const auto line = static_cast<std::int32_t>(std::ranges::count(up_to_needle, '\n')) + 1;
+  EXPECT_LE(chosen.first_line, line);
+  EXPECT_GE(chosen.last_line, line);
+  EXPECT_LE(made->size(), 4000U);
+}
+
+TEST_F(Assembler, FollowsAPathInTheQuestion) {
+  tree_.write("cli/main.cpp", "int main() { return 0; }\n");
+  tree_.write("daemon/main.cpp", "int main() { return 1; }\n");
+  for (int i = 0; i < 20; ++i)
+    tree_.write("docs/" + std::to_string(i) + ".txt", "cli main cpp do cli main cpp\n");
+  const auto made = plan("what does cli/main.cpp do", 3000);
+  ASSERT_TRUE(made.has_value());
+  EXPECT_EQ(part(*made, "cli/main.cpp").score, 1.0);
+  EXPECT_TRUE(part(*made, "cli/main.cpp").whole_file);
+}
+
+TEST_F(Assembler, SaysWhenOnlyTheBeginningOfANamedFileFits) {
+  tree_.write("large.c", "// the beginning\n" + functions("any", 200));
+  const auto made = plan("what is in large.c?", 5000);
+  ASSERT_TRUE(made.has_value());
+  ASSERT_FALSE(made->left_out.empty());
+  EXPECT_EQ(made->left_out[0].path, "large.c");
+  EXPECT_NE(made->left_out[0].reason.find("only its beginning fits"), std::string::npos);
+  EXPECT_EQ(part(*made, "large.c").first_line, 1);
+}
+
+TEST_F(Assembler, BeginsWithTheReadmeForTheWhole) {
+  tree_.write("README.md", "# Frobnicator\n\nIt frobnicates.\n");
+  tree_.write("CMakeLists.txt", "project(frobnicator)\n");
+  tree_.write("A.c", functions("project", 40));
+  const auto made = plan("What is this project?");
+  ASSERT_TRUE(made.has_value());
+  ASSERT_GE(files(*made).size(), 2U);
+  EXPECT_EQ(files(*made)[0], "README.md");
+  EXPECT_EQ(part(*made, "CMakeLists.txt").kind, PartKind::kFile);
+}
+
+TEST_F(Assembler, SharesTheBeginningBetweenQuestions) {
+  tree_.write("README.md", "# Frobnicator\n\nIt frobnicates.\n");
+  tree_.write("b.c", functions("beta", 3));
+  tree_.write("c.c", functions("gamma", 3));
+  const auto one = plan("Where is beta1?");
+  const auto other = plan("Where is gamma1?");
+  ASSERT_TRUE(one && other);
+  EXPECT_EQ(files(*one)[0], "README.md");
+  EXPECT_EQ(one->parts[0].tokens, other->parts[0].tokens);
+  EXPECT_EQ(one->parts[1].tokens, other->parts[1].tokens);
+}
+
+TEST_F(Assembler, AnswersWithoutFiles) {
+  const auto made = plan("What is here?");
+  ASSERT_TRUE(made.has_value());
+  EXPECT_TRUE(files(*made).empty());
+  EXPECT_EQ(text(made->parts[1]), "Question: What is here?");
+}
+
+TEST_F(Assembler, NeverOutgrowsTheBudget) {
+  for (int i = 0; i < 20; ++i) tree_.write("f" + std::to_string(i) + ".c", functions("word", 5 * i));
+  tree_.write("README.md", functions("readme", 50));
+  const auto smallest = plan("word", 0);
+  ASSERT_FALSE(smallest.has_value());
+  for (std::int32_t budget = 400; budget < 20'000; budget += 397) {
+    const auto made = plan("word3 f7.c", budget);
+    ASSERT_TRUE(made.has_value()) << budget << " " << made.error().text();
+    EXPECT_LE(made->size(), static_cast<std::size_t>(budget));
+  }
+}
+
+TEST_F(Assembler, RefusesAQuestionThatDoesNotFitWithBothNumbers) {
+  tree_.write("a.c", "x\n");
+  const auto made = plan(std::string(5000, '?'), 1000);
+  ASSERT_FALSE(made.has_value());
+  EXPECT_EQ(made.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_NE(made.error().message.find("1,000"), std::string::npos) << made.error().message;
+  EXPECT_NE(made.error().message.find(" 5,"), std::string::npos) << made.error().message;
+}
+
+TEST_F(Assembler, TakesNamedFilesWholeAndNamesTheRest) {
+  tree_.write("small.c", functions("small", 3));
+  tree_.write("large.c", functions("large", 100));
+  tree_.write("last.c", functions("last", 3));
+  const auto made = plan("Compare.", 2000, {"last.c", "large.c", "small.c"});
+  ASSERT_TRUE(made.has_value()) << made.error().text();
+  EXPECT_EQ(files(*made), (Paths{"last.c", "small.c"}));
+  for (const char* path : {"last.c", "small.c"}) EXPECT_TRUE(part(*made, path).whole_file) << path;
+  ASSERT_EQ(made->left_out.size(), 1U);
+  EXPECT_EQ(made->left_out[0].path, "large.c");
+  EXPECT_NE(made->left_out[0].reason.find("tokens, of which"), std::string::npos) << made->left_out[0].reason;
+  EXPECT_LE(made->size(), 2000U);
+}
+
+TEST_F(Assembler, RefusesWhenNoNamedFileFits) {
+  tree_.write("large.c", functions("large", 100));
+  const auto made = plan("Why?", 1000, {"large.c"});
+  ASSERT_FALSE(made.has_value());
+  EXPECT_EQ(made.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_NE(made.error().message.find("large.c"), std::string::npos);
+}
+
+TEST_F(Assembler, ListsAFoldersRestInALine) {
+  for (int i = 0; i < 300; ++i) tree_.write("many/" + std::to_string(i) + ".c", functions("f", 10));
+  const auto made = plan("Why?", 3000, {"many"});
+  ASSERT_TRUE(made.has_value()) << made.error().text();
+  ASSERT_EQ(made->left_out.size(), 201U);
+  EXPECT_NE(made->left_out.back().path.find("more files"), std::string::npos);
+}
+
+TEST_F(Assembler, TakesEmptyFilesToo) {
+  tree_.write("empty.c", "");
+  const auto made = plan("Why?", 2000, {"empty.c"});
+  ASSERT_TRUE(made.has_value()) << made.error().text();
+  EXPECT_TRUE(part(*made, "empty.c").whole_file);
+  EXPECT_EQ(part(*made, "empty.c").tokens, chat_.file_opening("empty.c"));
+}
+
+TEST_F(Assembler, StopsWhenTold) {
+  for (int i = 0; i < 20; ++i) tree_.write("f" + std::to_string(i) + ".c", functions("word", 20));
+  ASSERT_TRUE(plan("word7", 20'000).has_value());
+  std::stop_source stop;
+  stop.request_stop();
+  for (const Paths& paths : {Paths{}, Paths{"."}}) {
+    const auto made =
+        assemble(*repository_, {"word7", paths, tree_.root(), 20'000}, chat_, tokenizer_, stop.get_token());
+    ASSERT_FALSE(made.has_value());
+    EXPECT_EQ(made.error().code, ErrorCode::kCancelled);
+  }
+}
+
+}  // namespace
+}  // namespace kvboost::daemon
