@@ -2,7 +2,7 @@
 #include "daemon/prompt/repository.h"
 
 #include <algorithm>
-#include <chrono>
+#include <condition_variable>
 #include <ctime>
 #include <map>
 #include <mutex>
@@ -80,7 +80,6 @@ struct Repository::Impl {
   const cache::WorkTree tree;
   const RepositoryOptions options;
   ChunkCache chunks;
-  std::timed_mutex refreshing;  // held by the one refresh; taken before `mutex`
 
   mutable std::mutex mutex;  // guards all below; only the refresh writes, so it may read without
   Files files;
@@ -89,6 +88,22 @@ struct Repository::Impl {
   std::vector<SpanPlace> places;  // by document
   std::vector<DocumentId> free_documents;
   std::uint64_t indexed_bytes = 0;
+  bool refreshing = false;  // by one thread at a time
+  std::condition_variable_any refreshed;
+
+  /// Waits for the turn to refresh; false when told to stop meanwhile.
+  [[nodiscard]] bool begin_refresh(const std::stop_token& stop) {
+    std::unique_lock lock(mutex);
+    if (!refreshed.wait(lock, stop, [&] { return !refreshing; })) return false;
+    refreshing = true;
+    return true;
+  }
+
+  void end_refresh() {
+    const std::lock_guard lock(mutex);
+    refreshing = false;
+    refreshed.notify_one();
+  }
 
   [[nodiscard]] Result<std::string> read(std::string_view path) const {
     auto text = tree.read_text(path);
@@ -229,11 +244,13 @@ const std::filesystem::path& Repository::root() const {
 }
 
 Result<RefreshResult> Repository::refresh(const std::stop_token& stop, const Progress& progress) {
-  std::unique_lock turn(impl_->refreshing, std::defer_lock);
-  while (!turn.try_lock_for(std::chrono::milliseconds(20))) {
-    if (stop.stop_requested())
-      return fail(ErrorCode::kCancelled, "cancelled while waiting for the files to be read");
+  if (!impl_->begin_refresh(stop)) {
+    return fail(ErrorCode::kCancelled, "cancelled while waiting for the files to be read");
   }
+  struct Turn {
+    Impl& impl;
+    ~Turn() { impl.end_refresh(); }
+  } const turn{*impl_};
   auto listing = impl_->tree.list(impl_->options.max_file_bytes);
   if (!listing) return fail(listing.error());
   RefreshResult result;

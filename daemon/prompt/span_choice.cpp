@@ -24,7 +24,6 @@ constexpr double kSpanShare = 0.7;
 // Spans with less than this part of the best score are noise, which costs time and misleads small models.
 constexpr double kFloor = 0.45;
 constexpr std::size_t kMostSpans = 16;
-constexpr std::size_t kMostSpansOfOverview = 4;  // the README says more than what the words happen to hit
 // A file of so few chunks is taken whole, once something of it is chosen.
 constexpr std::size_t kSmallFile = 3;
 constexpr std::size_t kMostNamedFiles = 4;
@@ -134,9 +133,10 @@ class Chooser {
     for (const std::string& path : files_named(paths, question.names)) take_named(path);
     const std::vector<Candidate> candidates = rank(repository_, question.query);
     const bool overview = question.overview || (candidates.empty() && files_.taken().empty());
-    if (!readme_.empty()) take_beginning(readme_, budget_ / (overview ? 2 : 8));
+    if (!readme_.empty()) take_beginning(readme_, overview ? budget_ * 3 / 4 : budget_ / 8);
     if (overview) take_build_file(paths);
-    const std::size_t most = overview ? kMostSpansOfOverview : kMostSpans;
+    // Words like "project" hit build files; a README says more.
+    const std::size_t most = overview && !readme_.empty() ? 0 : kMostSpans;
     for (const Candidate& candidate : candidates) {
       if (stop_.stop_requested()) return fail(ErrorCode::kCancelled, "cancelled while choosing files");
       if (candidate.score < kFloor || chosen_ >= most) break;

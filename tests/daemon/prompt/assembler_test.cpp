@@ -160,6 +160,10 @@ TEST_F(Assembler, BeginsWithTheReadmeForTheWhole) {
   ASSERT_GE(files(*made).size(), 2U);
   EXPECT_EQ(files(*made)[0], "README.md");
   EXPECT_EQ(part(*made, "CMakeLists.txt").kind, PartKind::kFile);
+  for (int i = 0; i < 20; ++i) tree_.write("cmake/" + std::to_string(i) + ".txt", "project project\n");
+  const auto larger = plan("What is this project?");
+  ASSERT_TRUE(larger.has_value());
+  EXPECT_EQ(files(*larger), (Paths{"README.md", "CMakeLists.txt"}));
 }
 
 TEST_F(Assembler, SharesTheBeginningBetweenQuestions) {

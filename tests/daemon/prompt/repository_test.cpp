@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <thread>
 
 #include "tests/support/scratch_tree.h"
@@ -217,6 +218,25 @@ TEST(Repository, StopsWhenToldAndGoesOnLater) {
   const RefreshResult rest = refresh(*repository);
   EXPECT_LT(rest.read, 200U);
   EXPECT_EQ(rest.files, 200U);
+}
+
+TEST(Repository, StopsWaitingForAnothersRefresh) {
+  const test::ScratchTree tree;
+  for (int i = 0; i < 50; ++i) tree.write(std::to_string(i), "word");
+  const auto repository = open(tree);
+  std::stop_source stop;
+  std::optional<Result<RefreshResult>> waiting;
+  const auto first = repository->refresh({}, [&](std::int64_t, std::int64_t) {
+    if (waiting) return;
+    std::jthread other([&] { waiting = repository->refresh(stop.get_token()); });
+    stop.request_stop();
+    other.join();  // would never come back if it waited for this refresh
+  });
+  EXPECT_TRUE(first.has_value());
+  ASSERT_TRUE(waiting.has_value());
+  ASSERT_FALSE(waiting->has_value());
+  EXPECT_EQ(waiting->error().code, ErrorCode::kCancelled);
+  EXPECT_TRUE(repository->refresh({}).has_value());
 }
 
 TEST(Repository, TellsItsProgress) {
