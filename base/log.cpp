@@ -73,4 +73,12 @@ Result<void> to_stderr(std::string_view level) {
   return install(std::make_shared<spdlog::sinks::stderr_sink_mt>(), level);
 }
 
+void for_people() {
+  auto logger =
+      std::make_shared<spdlog::logger>("kvboost", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  logger->set_level(spdlog::level::warn);
+  logger->set_pattern("kvboost: %v");
+  spdlog::set_default_logger(std::move(logger));
+}
+
 }  // namespace kvboost::log

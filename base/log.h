@@ -20,6 +20,9 @@ using spdlog::warn;
 /// Sends the log to `file` (rotated at 5 MB, one old file kept). `level`: trace debug info warn error off.
 [[nodiscard]] Result<void> to_file(const std::filesystem::path& file, std::string_view level);
 
+/// Sends warnings and errors to stderr as a command says things to a person: "kvboost: …".
+void for_people();
+
 /// Sends the log to stderr.
 [[nodiscard]] Result<void> to_stderr(std::string_view level);
 

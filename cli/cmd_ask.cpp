@@ -103,7 +103,8 @@ void report(Session& session, const AskResult& result, const AskArguments& argum
   if (!result.note.empty()) session.note(result.note);
   if (arguments.explain) session.err().write_painted(explain(result, session.err()));
   for (const std::string& line : left_out_lines(result.left_out, arguments.explain)) session.note(line);
-  if (result.finish_reason == "length") session.note("the answer was cut at --max-tokens");
+  if (result.finish_reason == "length")
+    session.note("the answer was cut at " + plural(result.answer_tokens, "token") + " (--max-tokens)");
   if (result.finish_reason == "context") session.note("the answer was cut: the model's context is full");
 }
 
@@ -167,7 +168,7 @@ std::string explain(const AskResult& result, const Terminal& terminal) {
   Table files({{"file"}, {"lines", true}, {"tokens", true}, {"reused", true}, {"score", true}});
   for (const protocol::AskFile& file : result.files) {
     files.add({file.path, lines_text(file), human_count(file.tokens), human_count(file.reused),
-               one_decimal(file.score)});
+               decimal(file.score, 2)});
   }
   files.add({"whole prompt", "", human_count(result.prompt_tokens), human_count(result.reused_tokens), ""},
             std::vector<Style>(5, Style::kStrong));
@@ -179,7 +180,7 @@ std::string explain(const AskResult& result, const Terminal& terminal) {
                  {"prefill", milliseconds(times.prefill_ms)},
                  {"first token", milliseconds(times.first_token_ms)},
                  {"answer", plural(result.answer_tokens, "token") + " in " + milliseconds(times.decode_ms) +
-                                ", " + one_decimal(times.tokens_per_second) + " tokens/s, ended by " +
+                                ", " + decimal(times.tokens_per_second) + " tokens/s, ended by " +
                                 result.finish_reason},
                  {"model", result.model},
                  {"work tree", result.root}});

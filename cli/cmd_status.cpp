@@ -27,7 +27,7 @@ std::string share_text(const protocol::StatusResult& status) {
   if (status.prompt_tokens > 0) {
     const double share =
         100.0 * static_cast<double>(status.reused_tokens) / static_cast<double>(status.prompt_tokens);
-    text += ", " + human_count(status.reused_tokens) + " of them reused (" + one_decimal(share) + " %)";
+    text += ", " + human_count(status.reused_tokens) + " of them reused (" + decimal(share) + " %)";
   }
   return text;
 }

@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   const std::string build(kvboost::build_id());
   CommandLine command_line("kvboost " + std::string(kvboost::version()) + " (build " + build + ")");
   if (const auto code = command_line.parse(argc, argv)) return *code;
-  (void)kvboost::log::to_stderr("warn");  // standard output is the answer's
+  kvboost::log::for_people();
   Session session(command_line.invocation().flags, build);
   return command_line.invocation().run(session);
 }

@@ -75,9 +75,9 @@ std::string human_count(std::int64_t number) {
   return digits;
 }
 
-std::string one_decimal(double number) {
+std::string decimal(double number, int digits) {
   std::array<char, 64> text;
-  std::snprintf(text.data(), text.size(), "%.1f", number);
+  std::snprintf(text.data(), text.size(), "%.*f", digits, number);
   return text.data();
 }
 

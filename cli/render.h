@@ -46,8 +46,8 @@ class Table {
 
 /// "1,234,567".
 [[nodiscard]] std::string human_count(std::int64_t number);
-/// "3.1": one digit behind the point.
-[[nodiscard]] std::string one_decimal(double number);
+/// "3.1": so many digits behind the point.
+[[nodiscard]] std::string decimal(double number, int digits = 1);
 /// "1 file", "2 files".
 [[nodiscard]] std::string plural(std::int64_t number, std::string_view noun);
 

@@ -48,7 +48,8 @@ TEST_F(RenderTest, Numbers) {
   EXPECT_EQ(human_count(-1234567), "-1,234,567");
   EXPECT_EQ(plural(1, "file"), "1 file");
   EXPECT_EQ(plural(2000, "file"), "2,000 files");
-  EXPECT_EQ(one_decimal(3.14159), "3.1");
+  EXPECT_EQ(decimal(3.14159), "3.1");
+  EXPECT_EQ(decimal(3.14159, 2), "3.14");
 }
 
 TEST(Printable, KeepsTextAndShowsTheRest) {
