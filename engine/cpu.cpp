@@ -10,6 +10,7 @@
 
 #include "engine/engine.h"
 #include "engine/kernels/elementwise.h"
+#include "engine/kernels/packed_matrix.h"
 #include "engine/model/matmul.h"
 
 namespace kvboost::engine {
@@ -50,6 +51,7 @@ EngineInfo probe_cpu(ComputeType wanted, std::int32_t threads) {
   info.compute = bfloat16 && wanted != ComputeType::kFloat32 ? ComputeType::kBFloat16 : ComputeType::kFloat32;
   info.blas = blas_name();
   info.kernels = info.compute == ComputeType::kBFloat16 ? "avx512bf16" : simd_target();
+  info.kernels += ", one row: " + std::string(packed_kernels());
   info.threads = threads > 0 ? threads : physical_cores();
   return info;
 }

@@ -116,9 +116,8 @@ Result<std::unique_ptr<Engine>> Engine::load(const EngineOptions& options,
     }
     info.context = options.context > 0 ? std::min(options.context, spec->context) : spec->context;
     set_threads(info.threads);
-    auto impl =
-        std::make_unique<Impl>(Impl{std::move(*gguf), std::move(*spec), std::move(*tokenizer), info, {}});
-    auto transformer = load_transformer(impl->gguf, impl->spec, info.compute, progress, stop);
+    auto impl = std::make_unique<Impl>(Impl{std::move(*spec), std::move(*tokenizer), info, {}});
+    auto transformer = load_transformer(*gguf, impl->spec, info.compute, progress, stop);
     if (!transformer) return fail(transformer.error());
     impl->transformer = std::move(*transformer);
     impl->info.weight_bytes = impl->transformer->weight_bytes();

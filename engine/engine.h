@@ -40,7 +40,7 @@ struct EngineInfo {
   ComputeType compute = ComputeType::kFloat32;
   std::string compute_reason;  // "the CPU has AVX512-BF16"
   std::string blas;            // "OpenBLAS 0.3.21, core Zen", or what torch was linked with
-  std::string kernels;         // instruction set of our own kernels: "avx512bf16", "avx2", ...
+  std::string kernels;         // instruction sets of our own kernels: "avx512bf16, one row: avx512-vnni"
   std::int32_t threads = 0;
   std::int32_t context = 0;
   std::uint64_t weight_bytes = 0;

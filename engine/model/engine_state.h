@@ -10,7 +10,6 @@
 
 #include "engine/engine.h"
 #include "engine/kv/sequence_kv.h"
-#include "engine/model/gguf.h"
 #include "engine/model/transformer.h"
 
 namespace kvboost::engine {
@@ -21,7 +20,6 @@ struct Sequence::Impl {
 };
 
 struct Engine::Impl {
-  Gguf gguf;
   ModelSpec spec;
   Tokenizer tokenizer;
   EngineInfo info;

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "engine/kernels/elementwise.h"
-#include "engine/kernels/gemv.h"
 #include "engine/kernels/parallel.h"
 #include "engine/kernels/rope.h"
 #include "engine/model/matmul.h"
@@ -20,9 +19,6 @@ namespace {
 
 /// Tokens that are worth a thread in the small steps.
 constexpr std::ptrdiff_t kTokenGrain = 8;
-/// Outputs that are worth a thread in a one-row product.
-constexpr std::ptrdiff_t kOutputGrain = 64;
-
 template <class T>
 class TypedTransformer final : public Transformer {
  public:
@@ -42,8 +38,7 @@ class TypedTransformer final : public Transformer {
         attended_(buffer<T>(query_width_)),
         gate_up_(buffer<T>(2 * spec.feed_forward)),
         gated_(buffer<T>(spec.feed_forward)),
-        projected_(buffer<T>(spec.width)),
-        one_row_(std::max(2 * spec.feed_forward, qkv_width_)) {}
+        projected_(buffer<T>(spec.width)) {}
 
   std::int32_t most_tokens() const override { return most_tokens_; }
   std::uint64_t weight_bytes() const override { return weights_.bytes(); }
@@ -67,7 +62,7 @@ class TypedTransformer final : public Transformer {
       const bool local = slides(l);
       if (input.stop.stop_requested()) return false;
       norm(layer.attention_norm, n);
-      multiply(layer.qkv, normed_.data(), n, qkv_.data());
+      layer.qkv.multiply(normed_.data(), n, qkv_.data());
       finish_heads(layer, n);
       if (input.capture != nullptr) capture(l, n, *input.capture, input.capture_at);
       rotate_heads(local ? local_angles : angles, tiles, kv.size(), n);
@@ -75,23 +70,36 @@ class TypedTransformer final : public Transformer {
                     attended_.data()},
                    input.stop);
       if (input.stop.stop_requested()) return false;
-      multiply(layer.output, attended_.data(), n, projected_.data());
+      layer.output.multiply(attended_.data(), n, projected_.data());
       add_to_stream(layer.post_attention_norm, n);
       norm(layer.feed_forward_norm, n);
-      multiply(layer.gate_up, normed_.data(), n, gate_up_.data());
+      layer.gate_up.multiply(normed_.data(), n, gate_up_.data());
       activate(n);
-      multiply(layer.down, gated_.data(), n, projected_.data());
+      layer.down.multiply(gated_.data(), n, projected_.data());
       add_to_stream(layer.post_feed_forward_norm, n);
     }
     return true;
   }
 
+  /// Float32 throughout: rounded logits would show in scores.
   void logits(std::int32_t first, std::int32_t count, float* out) override {
-    if (count == 1) {
-      rms_norm(row(stream_, first), weights_.output_norm.data(), spec_.width, spec_.rms_eps, normed_.data());
-      one_row_product(weights_.vocabulary, normed_.data(), out);
-    } else {
-      many_logits(first, count, out);
+    const auto width = static_cast<std::size_t>(spec_.width);
+    AlignedBuffer<float> hidden(count * width);
+    for (std::int32_t i = 0; i < count; ++i) {
+      rms_norm(row(stream_, first + i), weights_.output_norm.data(), spec_.width, spec_.rms_eps,
+               hidden.data() + i * width);
+    }
+    if (count == 1) return weights_.output().multiply_row({hidden.data(), width}, out);
+    constexpr std::int32_t kSlice = 2048;  // of the vocabulary
+    AlignedBuffer<float> slice(kSlice * width);
+    for (std::int32_t at = 0; at < spec_.vocabulary; at += kSlice) {
+      const std::int32_t n_rows = std::min(kSlice, spec_.vocabulary - at);
+      parallel_ranges(n_rows, kTokenGrain, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+        for (std::ptrdiff_t i = begin; i < end; ++i) {
+          weights_.output().row(at + static_cast<std::int32_t>(i), {slice.data() + i * width, width});
+        }
+      });
+      matmul(hidden.data(), slice.data(), count, spec_.width, n_rows, out + at, spec_.vocabulary);
     }
   }
 
@@ -158,7 +166,7 @@ class TypedTransformer final : public Transformer {
     parallel_ranges(std::ssize(tokens), kTokenGrain, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
       for (std::ptrdiff_t i = begin; i < end; ++i) {
         const std::span out(row(stream_, i), static_cast<std::size_t>(spec_.width));
-        dequantise_row(*weights_.embedding, tokens[i], out);
+        weights_.embedding.row(tokens[i], out);
         for (float& value : out) value *= scale;
       }
     });
@@ -193,22 +201,6 @@ class TypedTransformer final : public Transformer {
       for (std::ptrdiff_t i = begin; i < end; ++i) {
         rms_norm(row(stream_, i), weight.data(), spec_.width, spec_.rms_eps, row(normed_, i));
       }
-    });
-  }
-
-  void multiply(const Matrix<T>& matrix, const T* x, std::int32_t n, T* y) {
-    if (n == 1) {
-      one_row_product(matrix, x, one_row_.data());
-      round_to(one_row_.data(), matrix.outputs, y);
-    } else {
-      matmul(x, matrix.data.data(), n, matrix.inputs, matrix.outputs, y, matrix.outputs);
-    }
-  }
-
-  static void one_row_product(const Matrix<T>& matrix, const T* x, float* y) {
-    parallel_ranges(matrix.outputs, kOutputGrain, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
-      gemv(matrix.data.data() + begin * matrix.inputs, x, static_cast<std::int32_t>(end - begin),
-           matrix.inputs, y + begin);
     });
   }
 
@@ -295,25 +287,6 @@ class TypedTransformer final : public Transformer {
     });
   }
 
-  /// Float32 throughout, in slices of the vocabulary: for measuring and scoring, where rounded logits would
-  /// show.
-  void many_logits(std::int32_t first, std::int32_t count, float* out) {
-    constexpr std::int32_t kSlice = 2048;
-    const std::int32_t width = spec_.width;
-    AlignedBuffer<float> hidden(static_cast<std::size_t>(count) * width);
-    for (std::int32_t i = 0; i < count; ++i) {
-      rms_norm(row(stream_, first + i), weights_.output_norm.data(), width, spec_.rms_eps,
-               hidden.data() + static_cast<std::ptrdiff_t>(i) * width);
-    }
-    AlignedBuffer<float> slice(static_cast<std::size_t>(kSlice) * width);
-    for (std::int32_t at = 0; at < spec_.vocabulary; at += kSlice) {
-      const std::int32_t part = std::min(kSlice, spec_.vocabulary - at);
-      widen(weights_.vocabulary.data.data() + static_cast<std::ptrdiff_t>(at) * width, part * width,
-            slice.data());
-      matmul(hidden.data(), slice.data(), count, width, part, out + at, spec_.vocabulary);
-    }
-  }
-
   const ModelSpec& spec_;
   const Weights<T> weights_;
   const Rope rope_;
@@ -323,7 +296,6 @@ class TypedTransformer final : public Transformer {
   // One block's activations, (most_tokens_, width of each).
   AlignedBuffer<float> stream_;
   AlignedBuffer<T> normed_, qkv_, queries_, attended_, gate_up_, gated_, projected_;
-  AlignedBuffer<float> one_row_;
 };
 
 template <class T>

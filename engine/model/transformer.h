@@ -44,7 +44,7 @@ class Transformer {
   virtual void place(SequenceKv& kv, const KvBlock& block, std::span<const std::int32_t> positions) = 0;
 };
 
-/// `compute` is kBFloat16 or kFloat32; `gguf` and `spec` must outlive the result.
+/// `compute` is kBFloat16 or kFloat32. `spec` must outlive the result; `gguf` is read here and no more.
 [[nodiscard]] Result<std::unique_ptr<Transformer>> load_transformer(
     const Gguf& gguf, const ModelSpec& spec, ComputeType compute, const std::function<void(double)>& progress,
     const std::stop_token& stop);
