@@ -31,14 +31,20 @@ engine::GenerateParams generate_params(const protocol::AskParams& params) {
   return generate;
 }
 
-/// The files of a plan, with how much of each was live already.
+/// The runs of chunks of a plan, each with how much of it was live already.
 std::vector<protocol::AskFile> files_of(const PromptPlan& plan, std::span<const std::int32_t> reused) {
   std::vector<protocol::AskFile> files;
   for (std::size_t i = 0; i < plan.parts.size(); ++i) {
     const PlanPart& part = plan.parts[i];
     if (part.kind != PartKind::kFile) continue;
-    files.push_back({part.path, part.first_line, part.last_line, part.whole_file,
-                     static_cast<std::int32_t>(part.tokens.size()), reused[i], part.score});
+    if (part.is_opening() || files.empty() || files.back().path != part.path) {
+      files.push_back({.path = part.path, .whole_file = part.whole_file, .score = part.score});
+    }
+    protocol::AskFile& file = files.back();
+    if (file.first_line == 0) file.first_line = part.first_line;
+    file.last_line = part.last_line;
+    file.tokens += static_cast<std::int32_t>(part.tokens.size());
+    file.reused += reused[i];
   }
   return files;
 }

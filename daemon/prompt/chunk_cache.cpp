@@ -23,16 +23,6 @@ void add_identity(Hasher& hasher, const engine::Tokenizer& tokenizer) {
   }
 }
 
-EncodedFile cut_and_encode(const engine::Tokenizer& tokenizer, std::string_view path, std::string_view text) {
-  const auto count = [&](std::string_view piece) { return tokenizer.count(piece); };
-  EncodedFile file;
-  for (const cache::Chunk& span : cache::chunk(path, text, {}, count).chunks) {
-    const std::string_view piece = text.substr(span.begin, span.end - span.begin);
-    file.push_back({span, piece.ends_with('\n'), tokenizer.encode(piece)});
-  }
-  return file;
-}
-
 std::uint64_t size_of(const EncodedFile& file) {
   std::uint64_t bytes = 256;  // the entry itself, about
   for (const EncodedChunk& chunk : file)
@@ -41,6 +31,17 @@ std::uint64_t size_of(const EncodedFile& file) {
 }
 
 }  // namespace
+
+EncodedFile cut_and_encode(const engine::Tokenizer& tokenizer, std::string_view path, std::string_view text) {
+  const auto count = [&](std::string_view piece) { return tokenizer.count(piece); };
+  EncodedFile file;
+  for (const cache::Chunk& span : cache::chunk(path, text, {}, count).chunks) {
+    std::string piece(text.substr(span.begin, span.end - span.begin));
+    if (span.end == text.size() && !piece.ends_with('\n')) piece += '\n';
+    file.push_back({span, piece.ends_with('\n'), tokenizer.encode(piece)});
+  }
+  return file;
+}
 
 std::shared_ptr<const EncodedFile> ChunkCache::encode(const engine::Tokenizer& tokenizer,
                                                       std::string_view path, std::string_view text) {

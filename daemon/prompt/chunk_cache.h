@@ -20,11 +20,16 @@ namespace kvboost::daemon {
 /// Each chunk is encoded alone, so that its ids are the same whatever stands beside it.
 struct EncodedChunk {
   cache::Chunk span;
-  bool ends_line = false;  // its text ends with "\n"
+  bool ends_line = false;  // with "\n"
   std::vector<engine::TokenId> tokens;
 };
 
 using EncodedFile = std::vector<EncodedChunk>;
+
+/// Cuts `text` (line ends "\n") into chunks and encodes each; the last one gets the line end that it may
+/// lack. `path` tells the language.
+[[nodiscard]] EncodedFile cut_and_encode(const engine::Tokenizer& tokenizer, std::string_view path,
+                                         std::string_view text);
 
 class ChunkCache {
  public:

@@ -83,31 +83,31 @@ bool FileParts::take(const std::string& path, const Selection& more, double scor
   return true;
 }
 
-PlanPart FileParts::part(const std::string& path, const File& file, std::size_t first,
-                         std::size_t end) const {
+void FileParts::append_run(std::vector<PlanPart>& parts, const std::string& path, const File& file,
+                           std::size_t first, std::size_t end) const {
   const EncodedFile& chunks = **file.chunks;
-  PlanPart made{.kind = PartKind::kFile,
-                .path = path,
-                .whole_file = first == 0 && end == chunks.size(),
-                .score = file.score,
-                .tokens = file.opening};
-  if (first == end) return made;
-  made.first_line = chunks[first].span.first_line;
-  made.last_line = chunks[end - 1].span.last_line;
+  parts.push_back({.kind = PartKind::kFile,
+                   .path = path,
+                   .whole_file = first == 0 && end == chunks.size(),
+                   .score = file.score,
+                   .tokens = file.opening});
   for (std::size_t i = first; i < end; ++i) {
-    made.tokens.insert(made.tokens.end(), chunks[i].tokens.begin(), chunks[i].tokens.end());
+    parts.push_back({.kind = PartKind::kFile,
+                     .path = path,
+                     .first_line = chunks[i].span.first_line,
+                     .last_line = chunks[i].span.last_line,
+                     .tokens = chunks[i].tokens});
   }
-  if (!chunks[end - 1].ends_line) made.tokens.insert(made.tokens.end(), line_end_.begin(), line_end_.end());
-  return made;
+  if (first < end && !chunks[end - 1].ends_line) parts.push_back({.tokens = line_end_});
 }
 
 std::vector<PlanPart> FileParts::parts(const std::vector<std::string>& order) {
   std::vector<PlanPart> made;
   for (const std::string& path : order) {
     const File& from = file(path);
-    if (from.taken.empty()) made.push_back(part(path, from, 0, 0));
+    if (from.taken.empty()) append_run(made, path, from, 0, 0);
     for_each_run(from.taken,
-                 [&](std::size_t first, std::size_t end) { made.push_back(part(path, from, first, end)); });
+                 [&](std::size_t first, std::size_t end) { append_run(made, path, from, first, end); });
   }
   return made;
 }

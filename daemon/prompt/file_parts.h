@@ -39,7 +39,7 @@ class FileParts {
   /// Files of which something was taken, in the order in which that happened.
   [[nodiscard]] const std::vector<std::string>& taken() const { return taken_; }
 
-  /// One part for each run of neighbouring chunks, in the files' given order.
+  /// For each run of neighbouring chunks an opening and a part a chunk, in the files' given order.
   [[nodiscard]] std::vector<PlanPart> parts(const std::vector<std::string>& order);
 
  private:
@@ -53,15 +53,15 @@ class FileParts {
 
   File& file(const std::string& path);
   [[nodiscard]] std::size_t size(const File& file, const Selection& selection) const;
-  [[nodiscard]] PlanPart part(const std::string& path, const File& file, std::size_t first,
-                              std::size_t end) const;
+  void append_run(std::vector<PlanPart>& parts, const std::string& path, const File& file, std::size_t first,
+                  std::size_t end) const;
 
   Repository& repository_;
   const ChatTemplate& chat_;
   const engine::Tokenizer& tokenizer_;
   const std::size_t budget_;
   std::size_t used_ = 0;
-  const std::vector<engine::TokenId> line_end_;  // behind a part whose text does not end with one
+  const std::vector<engine::TokenId> line_end_;  // behind a run that ends within a line
   std::map<std::string, File> files_;
   std::vector<std::string> taken_;
 };

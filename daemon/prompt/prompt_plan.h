@@ -13,18 +13,20 @@ namespace kvboost::daemon {
 
 enum class PartKind {
   kHeader,   // the constant opening of the model's template: the same ids in every prompt of a model
-  kFile,     // a file's opening line and (a span of) its content
+  kFile,     // a file's opening, or one chunk of it: a run of chunks stands behind the opening of its file
   kLiteral,  // instruction, question, earlier turns, the template's closing
 };
 
 struct PlanPart {
   PartKind kind = PartKind::kLiteral;
   std::string path{};           // kFile: relative to the work tree
-  std::int32_t first_line = 0;  // kFile: the span, 1-based, inclusive
+  std::int32_t first_line = 0;  // kFile: the chunk's, 1-based, inclusive; 0 in an opening
   std::int32_t last_line = 0;
-  bool whole_file = false;
-  double score = 0;  // kFile: why it was chosen
+  bool whole_file = false;  // an opening's: all chunks of the file follow
+  double score = 0;         // an opening's: why the file was chosen
   std::vector<engine::TokenId> tokens{};
+
+  [[nodiscard]] bool is_opening() const { return kind == PartKind::kFile && first_line == 0; }
 };
 
 /// Something that would have been in the prompt but did not fit, or could not be read.

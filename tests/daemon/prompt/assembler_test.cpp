@@ -29,15 +29,22 @@ class Assembler : public ::testing::Test {
   static Paths files(const PromptPlan& plan) {
     Paths all;
     for (const auto& part : plan.parts) {
-      if (part.kind == PartKind::kFile) all.push_back(part.path);
+      if (part.is_opening()) all.push_back(part.path);
     }
     return all;
   }
 
-  static const PlanPart& part(const PromptPlan& plan, const std::string& path) {
-    const auto found = std::ranges::find(plan.parts, path, &PlanPart::path);
-    if (found == plan.parts.end()) throw std::runtime_error(path + " is not in the plan");
-    return *found;
+  // The first run of chunks of a file, with its opening, as if it were one part.
+  static PlanPart run(const PromptPlan& plan, const std::string& path) {
+    auto at = std::ranges::find(plan.parts, path, &PlanPart::path);
+    if (at == plan.parts.end() || !at->is_opening()) throw std::runtime_error(path + " is not in the plan");
+    PlanPart joined = *at;
+    while (++at != plan.parts.end() && at->path == path && !at->is_opening()) {
+      if (joined.first_line == 0) joined.first_line = at->first_line;
+      joined.last_line = at->last_line;
+      joined.tokens.insert(joined.tokens.end(), at->tokens.begin(), at->tokens.end());
+    }
+    return joined;
   }
 
   std::string text(const PlanPart& part) const { return tokenizer_.decode(part.tokens); }
@@ -62,16 +69,19 @@ TEST_F(Assembler, PutsHeaderFilesAndQuestionInOrder) {
   tree_.write("a.c", "int alpha;\n");
   const auto made = plan("What is alpha?");
   ASSERT_TRUE(made.has_value()) << made.error().text();
-  ASSERT_EQ(made->parts.size(), 4U);
+  ASSERT_EQ(made->parts.size(), 5U);
   EXPECT_EQ(made->parts[0].kind, PartKind::kHeader);
   EXPECT_EQ(made->parts[0].tokens, chat_.header());
-  EXPECT_EQ(made->parts[1].kind, PartKind::kFile);
+  EXPECT_TRUE(made->parts[1].is_opening());
   EXPECT_TRUE(made->parts[1].whole_file);
-  EXPECT_EQ(made->parts[1].first_line, 1);
-  EXPECT_EQ(made->parts[1].last_line, 1);
-  EXPECT_EQ(made->parts[2].kind, PartKind::kLiteral);
-  EXPECT_TRUE(text(made->parts[2]).ends_with("Question: What is alpha?"));
-  EXPECT_EQ(made->parts[3].tokens, chat_.turn_to_assistant());
+  EXPECT_EQ(made->parts[1].tokens, chat_.file_opening("a.c"));
+  EXPECT_EQ(made->parts[2].kind, PartKind::kFile);
+  EXPECT_EQ(made->parts[2].first_line, 1);
+  EXPECT_EQ(made->parts[2].last_line, 1);
+  EXPECT_EQ(text(made->parts[2]), "int alpha;\n");
+  EXPECT_EQ(made->parts[3].kind, PartKind::kLiteral);
+  EXPECT_TRUE(text(made->parts[3]).ends_with("Question: What is alpha?"));
+  EXPECT_EQ(made->parts[4].tokens, chat_.turn_to_assistant());
   EXPECT_TRUE(made->left_out.empty());
 }
 
@@ -85,9 +95,9 @@ TEST_F(Assembler, EncodesEachPartAlone) {
   EXPECT_EQ(files(*both), (Paths{"a.py", "b.py"}));
   EXPECT_EQ(files(*other_way), (Paths{"b.py", "a.py"}));
   for (const char* path : {"a.py", "b.py"})
-    EXPECT_EQ(part(*both, path).tokens, part(*other_way, path).tokens);
-  EXPECT_EQ(part(*both, "b.py").tokens, part(*alone, "b.py").tokens);
-  EXPECT_TRUE(text(part(*both, "a.py")).ends_with("x = 1\n"));
+    EXPECT_EQ(run(*both, path).tokens, run(*other_way, path).tokens);
+  EXPECT_EQ(run(*both, "b.py").tokens, run(*alone, "b.py").tokens);
+  EXPECT_TRUE(text(run(*both, "a.py")).ends_with("x = 1\n"));
 }
 
 TEST_F(Assembler, IsTheSameForTheSameInput) {
@@ -109,7 +119,7 @@ TEST_F(Assembler, ChoosesByWordsAndOrdersByPath) {
   const auto made = plan("Where is the socket_of_the_daemon closed?");
   ASSERT_TRUE(made.has_value());
   EXPECT_EQ(files(*made), (Paths{"alpha.c", "zebra.c"}));
-  EXPECT_GT(part(*made, "alpha.c").score, 0.4);
+  EXPECT_GT(run(*made, "alpha.c").score, 0.4);
 }
 
 TEST_F(Assembler, TakesTheFittingSpansOfALargeFile) {
@@ -120,7 +130,7 @@ TEST_F(Assembler, TakesTheFittingSpansOfALargeFile) {
   const auto made = plan("What does needle_in_the_middle return?", 4000);
   ASSERT_TRUE(made.has_value());
   EXPECT_EQ(files(*made), Paths{"large.c"});
-  const PlanPart& chosen = part(*made, "large.c");
+  const PlanPart chosen = run(*made, "large.c");
   EXPECT_FALSE(chosen.whole_file);
   EXPECT_NE(text(chosen).find("needle_in_the_middle"), std::string::npos);
   const std::string_view up_to_needle = std::string_view(large).substr(0, large.find("int needle"));
@@ -137,8 +147,8 @@ TEST_F(Assembler, FollowsAPathInTheQuestion) {
     tree_.write("docs/" + std::to_string(i) + ".txt", "cli main cpp do cli main cpp\n");
   const auto made = plan("what does cli/main.cpp do", 3000);
   ASSERT_TRUE(made.has_value());
-  EXPECT_EQ(part(*made, "cli/main.cpp").score, 1.0);
-  EXPECT_TRUE(part(*made, "cli/main.cpp").whole_file);
+  EXPECT_EQ(run(*made, "cli/main.cpp").score, 1.0);
+  EXPECT_TRUE(run(*made, "cli/main.cpp").whole_file);
 }
 
 TEST_F(Assembler, SaysWhenOnlyTheBeginningOfANamedFileFits) {
@@ -148,7 +158,7 @@ TEST_F(Assembler, SaysWhenOnlyTheBeginningOfANamedFileFits) {
   ASSERT_FALSE(made->left_out.empty());
   EXPECT_EQ(made->left_out[0].path, "large.c");
   EXPECT_NE(made->left_out[0].reason.find("only its beginning fits"), std::string::npos);
-  EXPECT_EQ(part(*made, "large.c").first_line, 1);
+  EXPECT_EQ(run(*made, "large.c").first_line, 1);
 }
 
 TEST_F(Assembler, BeginsWithTheReadmeForTheWhole) {
@@ -159,7 +169,7 @@ TEST_F(Assembler, BeginsWithTheReadmeForTheWhole) {
   ASSERT_TRUE(made.has_value());
   ASSERT_GE(files(*made).size(), 2U);
   EXPECT_EQ(files(*made)[0], "README.md");
-  EXPECT_EQ(part(*made, "CMakeLists.txt").kind, PartKind::kFile);
+  EXPECT_EQ(run(*made, "CMakeLists.txt").kind, PartKind::kFile);
   for (int i = 0; i < 20; ++i) tree_.write("cmake/" + std::to_string(i) + ".txt", "project project\n");
   const auto larger = plan("What is this project?");
   ASSERT_TRUE(larger.has_value());
@@ -213,7 +223,7 @@ TEST_F(Assembler, TakesNamedFilesWholeAndNamesTheRest) {
   const auto made = plan("Compare.", 2000, {"last.c", "large.c", "small.c"});
   ASSERT_TRUE(made.has_value()) << made.error().text();
   EXPECT_EQ(files(*made), (Paths{"last.c", "small.c"}));
-  for (const char* path : {"last.c", "small.c"}) EXPECT_TRUE(part(*made, path).whole_file) << path;
+  for (const char* path : {"last.c", "small.c"}) EXPECT_TRUE(run(*made, path).whole_file) << path;
   ASSERT_EQ(made->left_out.size(), 1U);
   EXPECT_EQ(made->left_out[0].path, "large.c");
   EXPECT_NE(made->left_out[0].reason.find("tokens, of which"), std::string::npos) << made->left_out[0].reason;
@@ -240,8 +250,8 @@ TEST_F(Assembler, TakesEmptyFilesToo) {
   tree_.write("empty.c", "");
   const auto made = plan("Why?", 2000, {"empty.c"});
   ASSERT_TRUE(made.has_value()) << made.error().text();
-  EXPECT_TRUE(part(*made, "empty.c").whole_file);
-  EXPECT_EQ(part(*made, "empty.c").tokens, chat_.file_opening("empty.c"));
+  EXPECT_TRUE(run(*made, "empty.c").whole_file);
+  EXPECT_EQ(run(*made, "empty.c").tokens, chat_.file_opening("empty.c"));
 }
 
 TEST_F(Assembler, StopsWhenTold) {
