@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each struct lists its fields once, in visit_fields; FieldWriter and FieldReader walk it (and find it by
-// argument, so it is static and not in an unnamed namespace).
+// Each struct lists its fields once, in visit_fields (see method_codec.h).
 #include "daemon/protocol/methods.h"
 
-#include <concepts>
-#include <nlohmann/json.hpp>
-#include <type_traits>
-
-#include "daemon/protocol/field_codec.h"
+#include "daemon/protocol/method_codec.h"
 
 namespace kvboost::protocol {
-
-template <class V, class T>
-concept Of = std::same_as<std::remove_const_t<V>, T>;
 
 static void visit_fields(Of<Nothing> auto&, auto&) {}
 
@@ -92,36 +84,6 @@ static void visit_fields(Of<AskResult> auto& v, auto& field) {
   field.object("timings", v.timings);
 }
 
-static void visit_fields(Of<StatusResult> auto& v, auto& field) {
-  field.value("version", v.version);
-  field.value("build", v.build);
-  field.value("pid", v.pid);
-  field.value("uptime_s", v.uptime_s);
-  field.value("state", v.state);
-  field.path("model", v.model);
-  field.value("model_name", v.model_name);
-  field.value("model_error", v.model_error);
-  field.value("compute", v.compute);
-  field.value("compute_reason", v.compute_reason);
-  field.value("threads", v.threads, kCount);
-  field.value("context", v.context, kCount);
-  field.value("load_seconds", v.load_seconds);
-  field.value("weight_bytes", v.weight_bytes);
-  field.value("live_kv_bytes", v.live_kv_bytes);
-  field.value("resident_bytes", v.resident_bytes);
-  field.value("live_sequences", v.live_sequences, kCount);
-  field.value("connections", v.connections, kCount);
-  field.value("running", v.running, kCount);
-  field.value("queued", v.queued, kCount);
-  field.value("requests", v.requests, kCount);
-  field.value("prompt_tokens", v.prompt_tokens, kCount);
-  field.value("reused_tokens", v.reused_tokens, kCount);
-  field.value("cancelled", v.cancelled, kCount);
-  field.value("failed", v.failed, kCount);
-  field.path("socket", v.socket);
-  field.path("log_file", v.log_file);
-}
-
 static void visit_fields(Of<ModelEntry> auto& v, auto& field) {
   field.path("path", v.path, kRequired);
   field.value("name", v.name);
@@ -169,35 +131,6 @@ static void visit_fields(Of<ShutdownParams> auto& v, auto& field) {
   field.value("cancel", v.cancel);
 }
 
-template <class T>
-json encode(const T& value) {
-  return FieldWriter::write(value);
-}
-
-template <class T>
-std::string encode_text(const T& value) {
-  return encode(value).dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-template <class T>
-Result<T> decode(const json& object) {
-  if (object.is_null()) return FieldReader::read<T>(json::object(), "");  // params may be left out
-  return FieldReader::read<T>(object, "");
-}
-
-template <class T>
-Result<T> decode_text(std::string_view text) {
-  const json value = json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (value.is_discarded()) return fail(ErrorCode::kProtocol, "not JSON");
-  return decode<T>(value);
-}
-
-#define KVBOOST_METHOD_STRUCT(Type)              \
-  template json encode(const Type&);             \
-  template std::string encode_text(const Type&); \
-  template Result<Type> decode(const json&);     \
-  template Result<Type> decode_text(std::string_view)
-
 KVBOOST_METHOD_STRUCT(Nothing);
 KVBOOST_METHOD_STRUCT(InitializeParams);
 KVBOOST_METHOD_STRUCT(InitializeResult);
@@ -208,7 +141,6 @@ KVBOOST_METHOD_STRUCT(AskFile);
 KVBOOST_METHOD_STRUCT(AskLeftOut);
 KVBOOST_METHOD_STRUCT(AskTimings);
 KVBOOST_METHOD_STRUCT(AskResult);
-KVBOOST_METHOD_STRUCT(StatusResult);
 KVBOOST_METHOD_STRUCT(ModelEntry);
 KVBOOST_METHOD_STRUCT(ModelListResult);
 KVBOOST_METHOD_STRUCT(ModelInfoParams);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "daemon/protocol/cache_methods.h"
 
 namespace kvboost::protocol {
 
@@ -91,37 +92,6 @@ struct AskResult {
   std::vector<AskFile> files;
   std::vector<AskLeftOut> left_out;
   AskTimings timings;
-};
-
-// status
-struct StatusResult {
-  std::string version;
-  std::string build;
-  std::int64_t pid = 0;
-  double uptime_s = 0;
-  std::string state;  // "idle" "loading" "ready" "busy" "leaving"
-  std::string model;  // path, or empty when none is set
-  std::string model_name;
-  std::string model_error;  // why the last load failed, or empty
-  std::string compute;      // "bf16" "f32"
-  std::string compute_reason;
-  std::int32_t threads = 0;
-  std::int32_t context = 0;
-  double load_seconds = 0;
-  std::uint64_t weight_bytes = 0;
-  std::uint64_t live_kv_bytes = 0;
-  std::uint64_t resident_bytes = 0;
-  std::int32_t live_sequences = 0;
-  std::int32_t connections = 0;
-  std::int32_t running = 0;
-  std::int32_t queued = 0;
-  std::int64_t requests = 0;
-  std::int64_t prompt_tokens = 0;
-  std::int64_t reused_tokens = 0;
-  std::int64_t cancelled = 0;
-  std::int64_t failed = 0;
-  std::string socket;
-  std::string log_file;
 };
 
 // model/list, model/info, model/add, model/use

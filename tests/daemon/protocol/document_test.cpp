@@ -66,6 +66,14 @@ const std::map<std::string, Method>& methods() {
       {"model/info", {again<ModelInfoParams>, again<ModelInfoResult>}},
       {"model/add", {again<ModelAddParams>, again<ModelInfoResult>}},
       {"model/use", {again<ModelUseParams>, again<ModelInfoResult>}},
+      {"warm", {again<WarmParams>, again<WarmResult>}},
+      {"skipped", {again<SkippedParams>, again<SkippedResult>}},
+      {"cache/stats", {again<Nothing>, again<CacheStatsResult>}},
+      {"cache/inspect", {again<CacheInspectParams>, again<CacheInspectResult>}},
+      {"cache/evict", {again<CacheEvictParams>, again<CacheEvictResult>}},
+      {"cache/clear", {again<CacheClearParams>, again<CacheEvictResult>}},
+      {"cache/verify", {again<Nothing>, again<CacheVerifyResult>}},
+      {"cache/pin", {again<CachePinParams>, again<CachePinResult>}},
       {"doctor", {again<Nothing>, again<DoctorResult>}},
       {"shutdown", {again<ShutdownParams>, again<Nothing>}},
   };
@@ -76,6 +84,8 @@ const std::map<std::string, Rewrite>& notifications() {
   static const std::map<std::string, Rewrite> kNotifications = {
       {"ask/progress", again<AskProgress>},
       {"ask/token", again<AskToken>},
+      {"warm/progress", again<WarmProgress>},
+      {"cache/progress", again<CacheProgress>},
   };
   return kNotifications;
 }

@@ -140,6 +140,33 @@ TEST(Methods, NumbersThatJsonCannotSayBecomeTheDefault) {
   EXPECT_EQ(again->tokens_per_second, 0);
 }
 
+TEST(Methods, WarmAndEvictRefuseWhatMeansNothing) {
+  const auto refused = [](const auto& params) { return params ? std::string() : params.error().message; };
+  EXPECT_EQ(refused(decode<WarmParams>({{"directory", "/w"}, {"since", "HEAD~3"}})), "");
+  EXPECT_EQ(refused(decode<WarmParams>({{"directory", "w"}})),
+            "field 'directory': expected an absolute path, got \"w\"");
+  EXPECT_EQ(refused(decode<CacheEvictParams>(json::object())), "");
+  EXPECT_EQ(refused(decode<CacheEvictParams>({{"older_than_s", -1}})),
+            "field 'older_than_s': expected a number from 0, got -1");
+  EXPECT_EQ(refused(decode<CacheEvictParams>({{"directory", "w"}})),
+            "field 'directory': expected an absolute path, got \"w\"");
+  EXPECT_EQ(refused(decode<CachePinParams>({{"directory", "/w"}})), "field 'path' is missing");
+}
+
+TEST(Methods, StatusCarriesTheTiersAndWhatIsWarmed) {
+  StatusResult status;
+  status.tiers.emplace_back().name = "disk";
+  status.tiers.front().limit = std::numeric_limits<std::uint64_t>::max();
+  status.reuse = {1, 2, 3};
+  status.warming.root = "/r\xfe";
+  const auto again = decode<StatusResult>(json::parse(encode(status).dump()));
+  ASSERT_TRUE(again) << again.error().message;
+  ASSERT_EQ(again->tiers.size(), 1U);
+  EXPECT_EQ(again->tiers[0].limit, status.tiers[0].limit);
+  EXPECT_EQ(again->reuse.approximate, 2);
+  EXPECT_EQ(again->warming.root, status.warming.root);
+}
+
 TEST(Methods, MapsAndListsOfModels) {
   ModelInfoResult info;
   info.entry.path = "/m/x.gguf";
