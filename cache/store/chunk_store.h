@@ -36,8 +36,30 @@ class RecordRef {
   std::shared_ptr<const void> pin_;
 };
 
-/// A record on its way in: sealed bytes (seal_record), shared with whoever still reads them.
-using SealedRecord = std::shared_ptr<const std::vector<std::byte>>;
+/// A record on its way in: bytes in memory whose checksum is known to be right, shared with whoever still
+/// reads them. A value, cheap to copy.
+class SealedRecord {
+ public:
+  SealedRecord(const RecordInfo& info, std::span<const std::byte> payload)
+      : bytes_(std::make_shared<const std::vector<std::byte>>(seal_record(info, payload))),
+        view_{info, std::span(*bytes_).subspan(kRecordHeaderBytes)} {}
+  /// A copy of one that lies in another tier.
+  explicit SealedRecord(const RecordRef& other)
+      : bytes_(std::make_shared<const std::vector<std::byte>>(other.record().begin(), other.record().end())),
+        view_{other.info(), std::span(*bytes_).subspan(kRecordHeaderBytes)} {}
+
+  [[nodiscard]] const RecordInfo& info() const { return view_.info; }
+  /// Header and payload.
+  [[nodiscard]] std::span<const std::byte> bytes() const { return *bytes_; }
+  [[nodiscard]] std::uint64_t size() const { return bytes_->size(); }
+  [[nodiscard]] RecordRef ref() const { return {view_, bytes_}; }
+  /// Whether another copy or a RecordRef of it lives.
+  [[nodiscard]] bool shared() const { return bytes_.use_count() > 1; }
+
+ private:
+  std::shared_ptr<const std::vector<std::byte>> bytes_;
+  RecordView view_;
+};
 
 struct TierStats {
   std::string name;  // "memory", "disk"
@@ -67,6 +89,10 @@ class ChunkStore {
   [[nodiscard]] virtual Result<void> put(const SealedRecord& record) = 0;
   /// True if it was there.
   virtual Result<bool> erase(const Digest& prefix_key) = 0;
+  /// Whether a tracked work tree refers to it: those that none refers to are evicted first. True at `put`.
+  virtual void set_referenced(const Digest& prefix_key, bool referenced) = 0;
+  /// A pinned one is never evicted. Holds for a record that comes later, too.
+  virtual void set_pinned(const Digest& prefix_key, bool pinned) = 0;
   [[nodiscard]] virtual std::vector<TierStats> stats() const = 0;
 };
 

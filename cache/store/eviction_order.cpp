@@ -2,6 +2,7 @@
 #include "cache/store/eviction_order.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 
@@ -27,6 +28,10 @@ double relative(double value, double sum, std::size_t count) {
 }
 
 }  // namespace
+
+std::int64_t unix_nanoseconds() {
+  return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
 
 double EvictionOrder::weight(const Entry& entry) const {
   const double exact = relative(entry.importance, importance_sum_, entries_.size()) *
@@ -54,21 +59,39 @@ void EvictionOrder::insert(const Digest& key, const Entry& entry) {
   slot = {entry, next_turn_++};
   slot.entry.importance = sound(entry.importance);
   slot.entry.rebuild_ms = sound(entry.rebuild_ms);
+  if (entry.pinned) pinned_.insert(key);
+  slot.entry.pinned = pinned_.contains(key);
   bytes_ += entry.bytes;
   importance_sum_ += slot.entry.importance;
   cost_sum_ += cost_a_byte(slot.entry);
   if (!std::isfinite(entry.credit) || entry.credit <= 0) slot.entry.credit = new_credit(slot.entry);
-  order_.insert(place_of(key, slot));
+  enter(key, slot);
+}
+
+void EvictionOrder::enter(const Digest& key, const Slot& slot) {
+  if (slot.entry.pinned) {
+    pinned_bytes_ += slot.entry.bytes;
+  } else {
+    order_.insert(place_of(key, slot));
+  }
+}
+
+void EvictionOrder::leave(const Digest& key, const Slot& slot) {
+  if (slot.entry.pinned) {
+    pinned_bytes_ -= slot.entry.bytes;
+  } else {
+    order_.erase(place_of(key, slot));
+  }
 }
 
 void EvictionOrder::touch(const Digest& key, std::int64_t time) {
   const auto found = entries_.find(key);
   if (found == entries_.end()) return;
-  order_.erase(place_of(key, found->second));
+  leave(key, found->second);
   found->second.entry.credit = new_credit(found->second.entry);
   found->second.entry.last_use = time;
   found->second.turn = next_turn_++;
-  order_.insert(place_of(key, found->second));
+  enter(key, found->second);
 }
 
 void EvictionOrder::erase(const Digest& key) {
@@ -78,16 +101,29 @@ void EvictionOrder::erase(const Digest& key) {
   bytes_ -= entry.bytes;
   importance_sum_ -= entry.importance;
   cost_sum_ -= cost_a_byte(entry);
-  order_.erase(place_of(key, found->second));
+  leave(key, found->second);
   entries_.erase(found);
 }
 
 void EvictionOrder::set_referenced(const Digest& key, bool referenced) {
   const auto found = entries_.find(key);
   if (found == entries_.end() || found->second.entry.referenced == referenced) return;
-  order_.erase(place_of(key, found->second));
+  leave(key, found->second);
   found->second.entry.referenced = referenced;
-  order_.insert(place_of(key, found->second));
+  enter(key, found->second);
+}
+
+void EvictionOrder::set_pinned(const Digest& key, bool pinned) {
+  if (pinned) {
+    pinned_.insert(key);
+  } else {
+    pinned_.erase(key);
+  }
+  const auto found = entries_.find(key);
+  if (found == entries_.end() || found->second.entry.pinned == pinned) return;
+  leave(key, found->second);
+  found->second.entry.pinned = pinned;
+  enter(key, found->second);
 }
 
 const EvictionOrder::Entry* EvictionOrder::find(const Digest& key) const {
@@ -100,6 +136,16 @@ std::optional<Digest> EvictionOrder::victim(const std::function<bool(const Diges
     if (!spared || !spared(place.key)) return place.key;
   }
   return std::nullopt;
+}
+
+std::vector<Digest> EvictionOrder::victims(std::uint64_t bytes) const {
+  std::vector<Digest> keys;
+  std::uint64_t sum = 0;
+  for (auto place = order_.begin(); place != order_.end() && sum < bytes; ++place) {
+    keys.push_back(place->key);
+    sum += entries_.at(place->key).entry.bytes;
+  }
+  return keys;
 }
 
 void EvictionOrder::evicted(const Digest& key) {

@@ -16,6 +16,7 @@ namespace fs = std::filesystem;
 constexpr auto kRest = std::chrono::seconds(30);
 constexpr int kMostRounds = 16;
 constexpr std::size_t kUsesBeforeFlush = 256;
+constexpr std::size_t kErasedAtOnce = 1024;
 
 Bytes bytes_of(const Digest& digest) {
   return std::as_bytes(std::span(digest.bytes));
@@ -27,10 +28,6 @@ Digest digest_of(Bytes bytes) {
   return digest;
 }
 
-std::int64_t now() {
-  return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
-
 /// The value of table meta as it lies on disk.
 struct MetaValue {
   std::uint64_t bytes = 0;
@@ -40,7 +37,8 @@ struct MetaValue {
   std::int64_t last_use = 0;
   Digest model;
   std::uint8_t referenced = 1;
-  std::array<std::uint8_t, 7> zero{};
+  std::uint8_t pinned = 0;
+  std::array<std::uint8_t, 6> zero{};
 };
 static_assert(sizeof(MetaValue) == 72 && std::is_trivially_copyable_v<MetaValue>);
 
@@ -52,12 +50,32 @@ MetaValue to_disk(const EvictionOrder::Entry& entry) {
           entry.last_use,
           entry.model,
           static_cast<std::uint8_t>(entry.referenced),
+          static_cast<std::uint8_t>(entry.pinned),
           {}};
 }
 
-EvictionOrder::Entry from_disk(const MetaValue& value) {
-  return {value.bytes,  value.importance, value.rebuild_ms, value.referenced != 0,
-          value.credit, value.model,      value.last_use};
+/// What is told of a record of `bytes`; nothing of it is trusted to be more than a hint.
+EvictionOrder::Entry from_disk(std::uint64_t bytes, const std::optional<Bytes>& value) {
+  MetaValue meta;
+  if (value && value->size() == sizeof meta) std::memcpy(&meta, value->data(), sizeof meta);
+  return {bytes,       meta.importance, meta.rebuild_ms, meta.referenced != 0, meta.pinned != 0,
+          meta.credit, meta.model,      meta.last_use};
+}
+
+Result<void> put_meta(LmdbEnv::Write& txn, const Digest& key, const EvictionOrder::Entry& entry) {
+  const MetaValue meta = to_disk(entry);
+  return txn.put(Table::kMeta, bytes_of(key), std::as_bytes(std::span(&meta, 1)));
+}
+
+/// Uses of records that are there still.
+Result<void> put_uses(LmdbEnv::Write& txn, const std::vector<std::pair<Digest, EvictionOrder::Entry>>& uses) {
+  for (const auto& [key, entry] : uses) {
+    auto there = txn.get(Table::kBlocks, bytes_of(key));
+    if (!there) return fail(there.error());
+    if (!*there) continue;
+    if (auto put = put_meta(txn, key, entry); !put) return put;
+  }
+  return {};
 }
 
 }  // namespace
@@ -66,9 +84,8 @@ LmdbStore::~LmdbStore() {
   if (file_ != nullptr) flush_uses();
 }
 
-Result<std::unique_ptr<LmdbStore>> LmdbStore::open(const fs::path& directory, const DiskLimits& limits,
-                                                   const Digest& model) {
-  std::unique_ptr<LmdbStore> store(new LmdbStore(model));
+Result<std::unique_ptr<LmdbStore>> LmdbStore::open(const fs::path& directory, const DiskLimits& limits) {
+  std::unique_ptr<LmdbStore> store(new LmdbStore);
   auto file = CacheFile::open(directory / ("kv-v" + std::to_string(kRecordVersion)), limits,
                               [raw = store.get()](LmdbEnv& env) { return raw->load_meta(env); });
   if (!file) return fail(file.error());
@@ -81,19 +98,23 @@ Result<void> LmdbStore::load_meta(LmdbEnv& env) {
   auto read = env.read();
   if (!read) return fail(read.error());
   std::vector<std::pair<Digest, EvictionOrder::Entry>> entries;
-  auto all = (*read)->for_each(Table::kMeta, [&](Bytes key, Bytes value) {
-    MetaValue meta;
-    if (key.size() != sizeof(Digest) || value.size() != sizeof meta) return true;
-    std::memcpy(&meta, value.data(), sizeof meta);
-    entries.emplace_back(digest_of(key), from_disk(meta));
-    return true;
+  Result<void> told;
+  auto all = (*read)->for_each(Table::kBlocks, [&](Bytes key, Bytes record) {
+    auto meta = (*read)->get(Table::kMeta, key);
+    if (!meta) {
+      told = fail(meta.error());
+    } else if (key.size() == sizeof(Digest)) {
+      entries.emplace_back(digest_of(key), from_disk(record.size(), *meta));
+    }
+    return told.has_value();
   });
-  if (!all) return all;
+  if (!all || !told) return all ? told : all;
   std::ranges::sort(entries, {}, [](const auto& entry) { return entry.second.last_use; });
   const std::lock_guard lock(mutex_);
   order_ = {};
   for (const auto& [key, entry] : entries) order_.insert(key, entry);
   order_.restore_floor();
+  ++generation_;
   return {};
 }
 
@@ -109,6 +130,11 @@ Result<void> LmdbStore::shrink_to_limit() {
 std::uint64_t LmdbStore::held_bytes() const {
   const std::lock_guard lock(mutex_);
   return order_.bytes();
+}
+
+std::uint64_t LmdbStore::pinned_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return order_.pinned_bytes();
 }
 
 /// Records may fill the file but for what trees, free lists and a half-used page at each record's end take.
@@ -139,7 +165,7 @@ Result<std::optional<RecordRef>> LmdbStore::get(const Digest& prefix_key) {
   }
   const std::lock_guard lock(mutex_);
   ++hits_;
-  order_.touch(prefix_key, now());
+  order_.touch(prefix_key, unix_nanoseconds());
   used_.insert(prefix_key);
   return RecordRef(*record, *view);
 }
@@ -162,46 +188,51 @@ bool LmdbStore::contains(const Digest& prefix_key) {
 }
 
 Result<void> LmdbStore::put(const SealedRecord& record) {
-  auto view = open_record(*record);
-  if (!view) return fail(view.error());
-  if (contains(view->info.prefix_key)) return {};
+  if (contains(record.info().prefix_key)) return {};
   if (resting()) return fail(ErrorCode::kBusy, "the disk tier rests after a failure");
-  if (record->size() > logical_limit()) {
+  if (record.size() > logical_limit()) {
     return fail(ErrorCode::kBusy,
-                "a record of " + human_size(record->size()) + " is larger than max_disk allows");
+                "a record of " + human_size(record.size()) + " is larger than max_disk allows");
   }
   const std::lock_guard puts(put_mutex_);
   flush_uses_beyond(kUsesBeforeFlush);
+  return write_with_room(record.size(), [&] { return put_once(record); });
+}
+
+Result<void> LmdbStore::write_with_room(std::uint64_t bytes, const std::function<Result<void>()>& write) {
+  if (pinned_bytes() + bytes > logical_limit()) {
+    return fail(ErrorCode::kBusy, "the pinned files fill what max_disk allows");
+  }
   for (int round = 0; round < kMostRounds; ++round) {
-    Result<void> done = make_room(record->size());
-    if (done) done = put_once(record, view->info);
+    Result<void> done = make_room(bytes);
+    if (done) done = write();
     if (done) return {};
     if (done.error().code != ErrorCode::kBusy) return fail(failed(done.error()));
     if (auto grown = file_->grow(); grown) continue;
     // The file may not grow: free pages are too scattered for a run of this length. More of them make one.
-    auto evicted = evict(record->size());
+    auto evicted = evict(bytes);
     if (!evicted) return fail(failed(evicted.error()));
     if (*evicted == 0) break;
   }
   return fail(ErrorCode::kBusy, "the disk tier has no room for the record");
 }
 
-Result<void> LmdbStore::put_once(const SealedRecord& record, const RecordInfo& info) {
-  EvictionOrder::Entry entry{.bytes = record->size(),
+Result<void> LmdbStore::put_once(const SealedRecord& record) {
+  const RecordInfo& info = record.info();
+  EvictionOrder::Entry entry{.bytes = record.size(),
                              .importance = info.importance,
                              .rebuild_ms = info.rebuild_ms,
-                             .model = model_,
-                             .last_use = now()};
+                             .model = info.model,
+                             .last_use = unix_nanoseconds()};
   {
     const std::lock_guard lock(mutex_);
     entry.credit = order_.new_credit(entry);
   }
-  const MetaValue meta = to_disk(entry);
   auto written = file_->write([&](LmdbEnv::Write& txn) -> Result<void> {
-    if (auto put = txn.put(Table::kBlocks, bytes_of(info.prefix_key), *record); !put) return put;
+    if (auto put = txn.put(Table::kBlocks, bytes_of(info.prefix_key), record.bytes()); !put) return put;
     if (auto put = txn.put(Table::kContents, bytes_of(info.content_key), bytes_of(info.prefix_key)); !put)
       return put;
-    return txn.put(Table::kMeta, bytes_of(info.prefix_key), std::as_bytes(std::span(&meta, 1)));
+    return put_meta(txn, info.prefix_key, entry);
   });
   if (!written) return written;
   const std::lock_guard lock(mutex_);
@@ -217,26 +248,23 @@ Result<void> LmdbStore::make_room(std::uint64_t bytes) {
   return {};
 }
 
-/// Evicts at least `bytes`, if there is so much; returns what was evicted.
+/// Evicts at least `bytes`, if there is so much; returns what was evicted. They are known until they are gone
+/// from the file.
 Result<std::uint64_t> LmdbStore::evict(std::uint64_t bytes) {
   std::vector<Digest> victims;
-  std::uint64_t sum = 0;
   {
     const std::lock_guard lock(mutex_);
-    while (sum < bytes) {
-      const auto victim = order_.victim();
-      if (!victim) break;
-      sum += order_.find(*victim)->bytes;
-      order_.evicted(*victim);
-      victims.push_back(*victim);
-    }
-    evictions_ += victims.size();
+    victims = order_.victims(bytes);
   }
-  if (auto erased = erase_many(victims); !erased) return fail(erased.error());
-  return sum;
+  if (auto erased = erase_on_disk(victims); !erased) return fail(erased.error());
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t before = order_.bytes();
+  for (const Digest& victim : victims) order_.evicted(victim);
+  evictions_ += victims.size();
+  return before - order_.bytes();
 }
 
-Result<void> LmdbStore::erase_many(const std::vector<Digest>& keys) {
+Result<void> LmdbStore::erase_on_disk(std::span<const Digest> keys) {
   const auto body = [&](LmdbEnv::Write& txn) -> Result<void> {
     for (const Digest& key : keys) {
       auto record = txn.get(Table::kBlocks, bytes_of(key));
@@ -258,7 +286,8 @@ Result<void> LmdbStore::erase_many(const std::vector<Digest>& keys) {
 }
 
 Result<bool> LmdbStore::erase(const Digest& prefix_key) {
-  auto erased = erase_many({prefix_key});
+  const std::lock_guard puts(put_mutex_);
+  auto erased = erase_on_disk(std::span(&prefix_key, 1));
   if (!erased) return fail(failed(erased.error()));
   const std::lock_guard lock(mutex_);
   const bool there = order_.find(prefix_key) != nullptr;
@@ -266,19 +295,16 @@ Result<bool> LmdbStore::erase(const Digest& prefix_key) {
   return there;
 }
 
-Result<std::uint64_t> LmdbStore::remove_if(const Chooser& chosen, bool dry_run) {
-  std::vector<Digest> keys;
-  std::uint64_t bytes = 0;
-  for_each([&](const Digest& key, const EvictionOrder::Entry& entry) {
-    if (!chosen(key, entry)) return;
-    keys.push_back(key);
-    bytes += entry.bytes;
-  });
-  if (dry_run) return bytes;
-  if (auto erased = erase_many(keys); !erased) return fail(failed(erased.error()));
-  const std::lock_guard lock(mutex_);
-  for (const Digest& key : keys) order_.erase(key);
-  return bytes;
+Result<void> LmdbStore::erase_all(const std::vector<Digest>& prefix_keys) {
+  const std::lock_guard puts(put_mutex_);
+  for (std::span<const Digest> left(prefix_keys); !left.empty();) {
+    const auto now = left.first(std::min(left.size(), kErasedAtOnce));
+    left = left.subspan(now.size());
+    if (auto erased = erase_on_disk(now); !erased) return fail(failed(erased.error()));
+    const std::lock_guard lock(mutex_);
+    for (const Digest& key : now) order_.erase(key);
+  }
+  return {};
 }
 
 void LmdbStore::for_each(const std::function<void(const Digest&, const EvictionOrder::Entry&)>& visit) const {
@@ -308,23 +334,45 @@ void LmdbStore::set_referenced(const Digest& prefix_key, bool referenced) {
   used_.insert(prefix_key);
 }
 
-void LmdbStore::flush_uses_beyond(std::size_t count) {
-  std::vector<std::pair<Digest, MetaValue>> values;
-  {
-    const std::lock_guard lock(mutex_);
-    if (used_.size() <= count) return;
-    for (const Digest& key : used_) {
-      if (const auto* entry = order_.find(key)) values.emplace_back(key, to_disk(*entry));
-    }
-    used_.clear();
-  }
-  const auto written = file_->write([&](LmdbEnv::Write& txn) -> Result<void> {
-    for (const auto& [key, value] : values) {
-      if (auto put = txn.put(Table::kMeta, bytes_of(key), std::as_bytes(std::span(&value, 1))); !put)
-        return put;
-    }
-    return {};
+void LmdbStore::set_pinned(const Digest& prefix_key, bool pinned) {
+  const std::lock_guard lock(mutex_);
+  order_.set_pinned(prefix_key, pinned);
+  used_.insert(prefix_key);
+}
+
+Result<void> LmdbStore::write_rows(std::uint64_t bytes,
+                                   const std::function<Result<void>(LmdbEnv::Write&)>& body) {
+  if (resting()) return fail(ErrorCode::kBusy, "the disk tier rests after a failure");
+  const std::lock_guard puts(put_mutex_);
+  const Uses uses = take_uses_beyond(0);
+  return write_with_room(bytes, [&] {
+    return file_->write([&](LmdbEnv::Write& txn) -> Result<void> {
+      if (auto done = put_uses(txn, uses); !done) return done;
+      return body(txn);
+    });
   });
+}
+
+std::uint64_t LmdbStore::generation() const {
+  const std::lock_guard lock(mutex_);
+  return generation_;
+}
+
+LmdbStore::Uses LmdbStore::take_uses_beyond(std::size_t count) {
+  Uses uses;
+  const std::lock_guard lock(mutex_);
+  if (used_.size() <= count) return uses;
+  for (const Digest& key : used_) {
+    if (const auto* entry = order_.find(key)) uses.emplace_back(key, *entry);
+  }
+  used_.clear();
+  return uses;
+}
+
+void LmdbStore::flush_uses_beyond(std::size_t count) {
+  const Uses uses = take_uses_beyond(count);
+  if (uses.empty()) return;
+  const auto written = file_->write([&](LmdbEnv::Write& txn) { return put_uses(txn, uses); });
   // A full map refuses even this; the order in memory stays right, only a restart would not know of these
   // uses.
   if (!written && written.error().code != ErrorCode::kBusy) (void)failed(written.error());

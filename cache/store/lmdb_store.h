@@ -7,7 +7,7 @@
 //   blocks:   prefix key → record (record.h)
 //   contents: content key → prefix key, many
 //   meta:     prefix key → bytes:u64 credit:f64 importance:f32 rebuild_ms:f32 last_use:i64 (Unix nanoseconds)
-//             model:u8[32] referenced:u8 zero{7}
+//             model:u8[32] referenced:u8 pinned:u8 zero{6}
 //   manifest: (manifest.h)
 #pragma once
 
@@ -28,11 +28,11 @@ namespace kvboost::cache {
 
 class LmdbStore final : public ChunkStore {
  public:
-  /// `model` marks what is put from now on (namespace). Fails only when there can be no disk tier here at
+  /// Fails only when there can be no disk tier here at
   /// all: the directory cannot be made, or lies on a file system that LMDB must not be used on
   /// (kInvalidArgument, with its name).
   [[nodiscard]] static Result<std::unique_ptr<LmdbStore>> open(const std::filesystem::path& directory,
-                                                               const DiskLimits& limits, const Digest& model);
+                                                               const DiskLimits& limits);
   ~LmdbStore() override;
 
   [[nodiscard]] Result<std::optional<RecordRef>> get(const Digest& prefix_key) override;
@@ -40,41 +40,49 @@ class LmdbStore final : public ChunkStore {
   [[nodiscard]] bool contains(const Digest& prefix_key) override;
   [[nodiscard]] Result<void> put(const SealedRecord& record) override;
   Result<bool> erase(const Digest& prefix_key) override;
+  void set_referenced(const Digest& prefix_key, bool referenced) override;
+  void set_pinned(const Digest& prefix_key, bool pinned) override;
   [[nodiscard]] std::vector<TierStats> stats() const override;
 
-  /// Removes the records that `chosen` says; returns their bytes. `dry_run` only counts.
-  using Chooser = std::function<bool(const Digest& prefix_key, const EvictionOrder::Entry& entry)>;
-  Result<std::uint64_t> remove_if(const Chooser& chosen, bool dry_run);
+  /// Absent ones are fine.
+  Result<void> erase_all(const std::vector<Digest>& prefix_keys);
   void for_each(const std::function<void(const Digest&, const EvictionOrder::Entry&)>& visit) const;
 
   /// Verifies each record; damaged ones are removed. Calls back with (checked, all).
   Result<std::uint64_t> verify(const std::function<bool(std::uint64_t, std::uint64_t)>& progress);
 
-  void set_referenced(const Digest& prefix_key, bool referenced);
-
-  /// For the manifest, which lives in the same file (manifest.h).
-  [[nodiscard]] CacheFile& file() { return *file_; }
+  /// For the manifest, which lives in the same file (manifest.h): a write that makes room for about `bytes`,
+  /// and writes down with them what set_referenced and set_pinned were told.
+  [[nodiscard]] Result<void> write_rows(std::uint64_t bytes,
+                                        const std::function<Result<void>(LmdbEnv::Write&)>& body);
+  [[nodiscard]] Result<std::shared_ptr<LmdbEnv::Read>> read_rows() { return file_->read(); }
+  /// Rises when the file was begun anew, or opened again: what was read from it may be gone.
+  [[nodiscard]] std::uint64_t generation() const;
 
   /// Writes recency down: now and then by itself, and on destruction.
   void flush_uses() { flush_uses_beyond(0); }
 
  private:
-  explicit LmdbStore(const Digest& model) : model_(model) {}
+  using Uses = std::vector<std::pair<Digest, EvictionOrder::Entry>>;
+
+  LmdbStore() = default;
 
   void flush_uses_beyond(std::size_t count);
+  [[nodiscard]] Uses take_uses_beyond(std::size_t count);
   Result<void> load_meta(LmdbEnv& env);
   Result<void> shrink_to_limit();
-  Result<void> put_once(const SealedRecord& record, const RecordInfo& info);
+  Result<void> put_once(const SealedRecord& record);
+  Result<void> write_with_room(std::uint64_t bytes, const std::function<Result<void>()>& write);
   Result<void> make_room(std::uint64_t bytes);
   Result<std::uint64_t> evict(std::uint64_t bytes);
-  Result<void> erase_many(const std::vector<Digest>& keys);
+  Result<void> erase_on_disk(std::span<const Digest> keys);
   [[nodiscard]] std::uint64_t held_bytes() const;
+  [[nodiscard]] std::uint64_t pinned_bytes() const;
   [[nodiscard]] std::uint64_t logical_limit() const;
   Error failed(Error error);
   [[nodiscard]] bool resting() const;
 
-  Digest model_;
-  std::mutex put_mutex_;
+  std::mutex put_mutex_;  // what puts and erases do on disk and in the order is one step
 
   mutable std::mutex mutex_;  // all below but the file
   EvictionOrder order_;
@@ -83,6 +91,7 @@ class LmdbStore final : public ChunkStore {
   std::string problem_;
   std::chrono::steady_clock::time_point rest_until_{};
   bool told_ = false;
+  std::uint64_t generation_ = 0;
   std::unique_ptr<CacheFile> file_;  // last: it calls load_meta
 };
 

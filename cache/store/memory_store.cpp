@@ -13,8 +13,8 @@ Result<std::optional<RecordRef>> MemoryStore::get(const Digest& prefix_key) {
     return std::nullopt;
   }
   ++hits_;
-  order_.touch(prefix_key);
-  return RecordRef(found->second.view, found->second.record);
+  order_.touch(prefix_key, unix_nanoseconds());
+  return found->second.ref();
 }
 
 Result<std::vector<Digest>> MemoryStore::prefixes_of(const Digest& content_key) {
@@ -31,23 +31,24 @@ bool MemoryStore::contains(const Digest& prefix_key) {
 }
 
 Result<void> MemoryStore::put(const SealedRecord& record) {
-  const auto view = open_record(*record);
-  if (!view) return fail(view.error());
-  const RecordInfo& info = view->info;
-  const std::uint64_t bytes = record->size() + kOverhead;
+  const RecordInfo& info = record.info();
+  const std::uint64_t bytes = record.size() + kOverhead;
   const std::lock_guard lock(mutex_);
   if (records_.contains(info.prefix_key)) return {};
   if (!make_room_locked(bytes)) return fail(ErrorCode::kBusy, "the memory tier has no room for the record");
-  records_.emplace(info.prefix_key, Held{record, *view});
+  records_.emplace(info.prefix_key, record);
   by_content_.emplace(info.content_key, info.prefix_key);
-  order_.insert(info.prefix_key,
-                {.bytes = bytes, .importance = info.importance, .rebuild_ms = info.rebuild_ms});
+  order_.insert(info.prefix_key, {.bytes = bytes,
+                                  .importance = info.importance,
+                                  .rebuild_ms = info.rebuild_ms,
+                                  .model = info.model,
+                                  .last_use = unix_nanoseconds()});
   return {};
 }
 
 bool MemoryStore::make_room_locked(std::uint64_t bytes) {
   if (bytes > limit_) return false;
-  const auto in_use = [&](const Digest& key) { return records_.at(key).record.use_count() > 1; };
+  const auto in_use = [&](const Digest& key) { return records_.at(key).shared(); };
   while (order_.bytes() + bytes > limit_) {
     const auto victim = order_.victim(in_use);
     if (!victim) return false;
@@ -68,7 +69,7 @@ Result<bool> MemoryStore::erase(const Digest& prefix_key) {
 void MemoryStore::erase_locked(const Digest& prefix_key) {
   order_.erase(prefix_key);
   const auto found = records_.find(prefix_key);
-  const auto [first, last] = by_content_.equal_range(found->second.view.info.content_key);
+  const auto [first, last] = by_content_.equal_range(found->second.info().content_key);
   for (auto it = first; it != last; ++it) {
     if (it->second == prefix_key) {
       by_content_.erase(it);
@@ -76,6 +77,25 @@ void MemoryStore::erase_locked(const Digest& prefix_key) {
     }
   }
   records_.erase(found);
+}
+
+void MemoryStore::set_referenced(const Digest& prefix_key, bool referenced) {
+  const std::lock_guard lock(mutex_);
+  order_.set_referenced(prefix_key, referenced);
+}
+
+void MemoryStore::set_pinned(const Digest& prefix_key, bool pinned) {
+  const std::lock_guard lock(mutex_);
+  order_.set_pinned(prefix_key, pinned);
+}
+
+void MemoryStore::for_each(
+    const std::function<void(const Digest&, const EvictionOrder::Entry&)>& visit) const {
+  const std::lock_guard lock(mutex_);
+  order_.for_each([&](const Digest& key, EvictionOrder::Entry entry) {
+    entry.bytes -= kOverhead;
+    visit(key, entry);
+  });
 }
 
 std::vector<TierStats> MemoryStore::stats() const {

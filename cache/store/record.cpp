@@ -28,7 +28,7 @@ struct Header {
   Digest content_key;
   float importance = 0;
   float rebuild_ms = 0;
-  std::array<std::byte, 32> zero{};
+  Digest model;
   std::uint64_t checksum = 0;
 };
 static_assert(sizeof(Header) == kRecordHeaderBytes && offsetof(Header, checksum) == kChecksumAt);
@@ -45,6 +45,7 @@ std::vector<std::byte> seal_record(const RecordInfo& info, std::span<const std::
   Header header;
   header.size = payload.size();
   header.shape = info.shape;
+  header.model = info.model;
   header.prefix_key = info.prefix_key;
   header.content_key = info.content_key;
   header.importance = info.importance;
@@ -70,9 +71,9 @@ Result<RecordView> open_record(std::span<const std::byte> bytes) {
   }
   if (header->checksum != checksum_of(bytes))
     return fail(ErrorCode::kCorrupt, "the record's checksum is wrong");
-  return RecordView{
-      {header->shape, header->prefix_key, header->content_key, header->importance, header->rebuild_ms},
-      bytes.subspan(kRecordHeaderBytes)};
+  return RecordView{{header->shape, header->model, header->prefix_key, header->content_key,
+                     header->importance, header->rebuild_ms},
+                    bytes.subspan(kRecordHeaderBytes)};
 }
 
 Digest content_key_of(std::span<const std::byte> bytes) {

@@ -5,8 +5,8 @@
 // Grammar (little-endian, 144 bytes of header so that the payload stays 16-byte aligned):
 //   record  := header payload
 //   header  := magic version:u32 size:u64 shape prefix_key content_key importance:f32 rebuild_ms:f32
-//              zero{32} checksum:u64
-//   magic   := "KVBR"        size := payload bytes      keys := u8[32] (SHA-256)
+//              model checksum:u64
+//   magic   := "KVBR"        size := payload bytes      keys, model := u8[32] (SHA-256)
 //   shape   := n_layers:i32 n_kv_heads:i32 head_dim:i32 n_tokens:i32
 //   checksum := XXH3-64 of the payload, seeded with the XXH3-64 of the header before the checksum
 #pragma once
@@ -28,6 +28,7 @@ inline constexpr std::size_t kRecordHeaderBytes = 144;
 
 struct RecordInfo {
   BlockShape shape;
+  Digest model;  // the fingerprint of the one that computed the block
   Digest prefix_key;
   Digest content_key;
   float importance = 0;  // mean L2 norm of the block's values over tokens, heads and layers

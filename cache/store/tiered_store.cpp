@@ -45,19 +45,16 @@ Result<std::optional<RecordRef>> TieredStore::get(const Digest& prefix_key) {
     if (seen_once_.insert(prefix_key).second) return read;
     seen_once_.erase(prefix_key);
   }
-  const auto bytes = (*read)->record();
-  const auto copy = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
+  const SealedRecord copy(**read);
   if (auto kept = memory_->put(copy); !kept) return read;
-  return memory_->get(prefix_key);
+  return copy.ref();
 }
 
 std::optional<RecordRef> TieredStore::queued(const Digest& prefix_key) const {
   const std::lock_guard lock(mutex_);
   const auto found = pending_.find(prefix_key);
   if (found == pending_.end()) return std::nullopt;
-  auto view = open_record(*found->second);
-  if (!view) return std::nullopt;
-  return RecordRef(*view, found->second);
+  return found->second.record.ref();
 }
 
 Result<std::vector<Digest>> TieredStore::prefixes_of(const Digest& content_key) {
@@ -65,8 +62,8 @@ Result<std::vector<Digest>> TieredStore::prefixes_of(const Digest& content_key) 
   if (!keys) return keys;
   {
     const std::lock_guard lock(mutex_);
-    for (const auto& [prefix_key, record] : pending_) {
-      if (content_key_of(*record) == content_key) keys->push_back(prefix_key);
+    for (const auto& [prefix_key, pending] : pending_) {
+      if (pending.record.info().content_key == content_key) keys->push_back(prefix_key);
     }
   }
   if (disk_ != nullptr) {
@@ -84,22 +81,21 @@ bool TieredStore::contains(const Digest& prefix_key) {
 }
 
 Result<void> TieredStore::put(const SealedRecord& record) {
-  auto view = open_record(*record);
-  if (!view) return fail(view.error());
   const auto kept = memory_->put(record);
   if (disk_ == nullptr) return kept;
-  const Digest& key = view->info.prefix_key;
+  const Digest& key = record.info().prefix_key;
   if (disk_->contains(key)) return {};
   {
     const std::lock_guard lock(mutex_);
     if (pending_.contains(key)) return {};
-    if (pending_bytes_ + record->size() > queue_bytes_) {
+    if (pending_bytes_ + record.size() > queue_bytes_) {
       if (kept) return {};  // in memory at least
       return fail(ErrorCode::kBusy, "the cache cannot keep up with what is computed");
     }
-    pending_.emplace(key, record);
-    pending_bytes_ += record->size();
+    pending_.emplace(key, Pending{record});
+    pending_bytes_ += record.size();
     queue_.push_back(key);
+    ++queued_;
   }
   changed_.notify_all();
   return {};
@@ -116,22 +112,23 @@ Result<bool> TieredStore::erase(const Digest& prefix_key) {
 
 void TieredStore::write_behind(const std::stop_token& stop) {
   for (;;) {
-    SealedRecord record;
-    Digest key;
+    std::optional<SealedRecord> record;
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, stop, [&] { return !queue_.empty(); });
       if (queue_.empty()) return;  // stopped, and all is written
-      key = queue_.front();
+      record = pending_.at(queue_.front()).record;
       queue_.pop_front();
-      record = pending_.at(key);
     }
-    const auto written = disk_->put(record);  // what it refuses it has counted and told
+    const auto written = disk_->put(*record);  // what it refuses it has counted and told
     if (!written) log::debug("a block was not written: {}", written.error().message);
+    const Digest& key = record->info().prefix_key;
     {
       const std::lock_guard lock(mutex_);
+      if (!pending_.at(key).referenced) disk_->set_referenced(key, false);
       pending_bytes_ -= record->size();
       pending_.erase(key);
+      ++written_;
     }
     changed_.notify_all();
   }
@@ -145,7 +142,65 @@ bool TieredStore::wait_for_room(std::uint64_t bytes, std::stop_token stop) {
 
 void TieredStore::flush() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return pending_.empty(); });
+  changed_.wait(lock, [&, all = queued_] { return written_ >= all; });
+}
+
+void TieredStore::set_referenced(const Digest& prefix_key, bool referenced) {
+  memory_->set_referenced(prefix_key, referenced);
+  if (disk_ == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  disk_->set_referenced(prefix_key, referenced);
+  const auto found = pending_.find(prefix_key);
+  if (found != pending_.end()) found->second.referenced = referenced;
+}
+
+void TieredStore::set_pinned(const Digest& prefix_key, bool pinned) {
+  if (disk_ != nullptr) {
+    disk_->set_pinned(prefix_key, pinned);
+  } else {
+    memory_->set_pinned(prefix_key, pinned);
+  }
+}
+
+void TieredStore::for_each(const std::function<void(const Digest&, const Item&)>& visit) {
+  flush();
+  std::unordered_map<Digest, Item, DigestHash> items;
+  memory_->for_each([&](const Digest& key, const EvictionOrder::Entry& entry) {
+    items[key] = {.entry = entry, .in_memory = true};
+  });
+  if (disk_ != nullptr) {
+    disk_->for_each([&](const Digest& key, const EvictionOrder::Entry& entry) {
+      Item& item = items[key];
+      const std::int64_t last_use = std::max(item.entry.last_use, entry.last_use);
+      item.entry = entry;
+      item.entry.last_use = last_use;
+      item.on_disk = true;
+    });
+  }
+  for (const auto& [key, item] : items) visit(key, item);
+}
+
+Result<TieredStore::Removed> TieredStore::remove_if(
+    const std::function<bool(const Digest&, const Item&)>& chosen, bool dry_run) {
+  std::vector<Digest> keys;
+  Removed removed;
+  for_each([&](const Digest& key, const Item& item) {
+    if (!chosen(key, item)) return;
+    keys.push_back(key);
+    ++removed.records;
+    removed.bytes += item.entry.bytes;
+  });
+  if (dry_run) return removed;
+  for (const Digest& key : keys) (void)memory_->erase(key);
+  if (disk_ == nullptr) return removed;
+  if (auto erased = disk_->erase_all(keys); !erased) return fail(erased.error());
+  return removed;
+}
+
+Result<std::uint64_t> TieredStore::verify(const std::function<bool(std::uint64_t, std::uint64_t)>& progress) {
+  flush();
+  if (disk_ == nullptr) return 0;
+  return disk_->verify(progress);
 }
 
 std::uint64_t TieredStore::queued_bytes() const {

@@ -6,6 +6,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -32,6 +33,9 @@ class TieredStore final : public ChunkStore {
   /// Does not wait: kBusy when neither memory nor queue has room.
   [[nodiscard]] Result<void> put(const SealedRecord& record) override;
   Result<bool> erase(const Digest& prefix_key) override;
+  void set_referenced(const Digest& prefix_key, bool referenced) override;
+  /// Pinned on disk, so that memory stays free for what is used; in memory where there is no disk.
+  void set_pinned(const Digest& prefix_key, bool pinned) override;
   /// Memory, then disk.
   [[nodiscard]] std::vector<TierStats> stats() const override;
 
@@ -40,11 +44,36 @@ class TieredStore final : public ChunkStore {
   bool wait_for_room(std::uint64_t bytes, std::stop_token stop);
   /// Waits until what was put before is on disk, or was refused there.
   void flush();
+
+  /// A record, in one tier or both.
+  struct Item {
+    EvictionOrder::Entry entry;  // bytes are those of the record
+    bool in_memory = false;
+    bool on_disk = false;
+  };
+  /// Every record once, after a flush.
+  void for_each(const std::function<void(const Digest&, const Item&)>& visit);
+  /// Removes the records that `chosen` says from both tiers; returns how many and their bytes, each counted
+  /// once. `dry_run` only counts.
+  struct Removed {
+    std::uint64_t records = 0;
+    std::uint64_t bytes = 0;
+  };
+  Result<Removed> remove_if(const std::function<bool(const Digest&, const Item&)>& chosen, bool dry_run);
+  /// Verifies each record on disk; returns how many were damaged, and so removed. Calls back with (checked,
+  /// all), until that returns false. Those in memory were verified on their way in.
+  Result<std::uint64_t> verify(const std::function<bool(std::uint64_t, std::uint64_t)>& progress);
+
   [[nodiscard]] std::uint64_t queued_bytes() const;
   /// The disk tier, or nullptr.
   [[nodiscard]] LmdbStore* disk() const { return disk_.get(); }
 
  private:
+  struct Pending {
+    SealedRecord record;
+    bool referenced = true;  // what was said of it meanwhile
+  };
+
   void write_behind(const std::stop_token& stop);
   [[nodiscard]] std::optional<RecordRef> queued(const Digest& prefix_key) const;
 
@@ -55,8 +84,9 @@ class TieredStore final : public ChunkStore {
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<Digest> queue_;
-  std::unordered_map<Digest, SealedRecord, DigestHash> pending_;  // queued, or being written
+  std::unordered_map<Digest, Pending, DigestHash> pending_;  // queued, or being written
   std::uint64_t pending_bytes_ = 0;
+  std::uint64_t queued_ = 0, written_ = 0;            // how many ever
   std::unordered_set<Digest, DigestHash> seen_once_;  // read from disk, not yet worth memory
   std::jthread writer_;                               // last: it uses all above
 };

@@ -44,6 +44,23 @@ TEST(EvictionOrder, UnreferencedGoFirst) {
   EXPECT_EQ(*order.victim(), prefix_key(0));
 }
 
+TEST(EvictionOrder, PinnedOnesNeverGo) {
+  EvictionOrder order;
+  order.set_pinned(prefix_key(3), true);  // before it comes
+  for (int i = 0; i < 4; ++i) order.insert(prefix_key(i), entry());
+  order.set_pinned(prefix_key(0), true);
+  order.touch(prefix_key(0));
+  order.set_referenced(prefix_key(0), false);
+  EXPECT_EQ(order.pinned_bytes(), 200U);
+  EXPECT_EQ(order.victims(150), (std::vector{prefix_key(1), prefix_key(2)}));
+  EXPECT_EQ(order.victims(1000).size(), 2U);
+  order.set_pinned(prefix_key(0), false);
+  EXPECT_EQ(drain(order, 4), (std::vector{0, 1, 2}));
+  EXPECT_EQ(order.bytes(), 100U);
+  order.erase(prefix_key(3));
+  EXPECT_EQ(order.pinned_bytes(), 0U);
+}
+
 TEST(EvictionOrder, WeightyOnesStayButNotForEver) {
   EvictionOrder order;
   order.insert(prefix_key(0), entry(1));

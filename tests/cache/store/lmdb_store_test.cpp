@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <lmdb.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,12 +19,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMegabyte = 1ULL << 20;
-const Digest kModel = sha256("model");
 
 class LmdbStoreTest : public StoreTest {
  protected:
   std::unique_ptr<LmdbStore> open(std::uint64_t max_bytes = 64 * kMegabyte, std::uint64_t free_floor = 0) {
-    auto store = LmdbStore::open(directory_, {max_bytes, free_floor}, kModel);
+    auto store = LmdbStore::open(directory_, {max_bytes, free_floor});
     EXPECT_TRUE(store.has_value()) << store.error().text();
     return store ? std::move(*store) : nullptr;
   }
@@ -159,19 +159,80 @@ TEST_F(LmdbStoreTest, OtherFormatsBesideItAreLeftAlone) {
   EXPECT_TRUE(fs::exists(directory_ / "kv-v0" / "data.mdb"));
 }
 
-TEST_F(LmdbStoreTest, RemovesWhatIsChosen) {
+TEST_F(LmdbStoreTest, ErasesManyAtOnce) {
   auto store = open();
+  std::vector<Digest> keys;
   for (int i = 0; i < 6; ++i) ASSERT_TRUE(store->put(record_of(i, 10'000)).has_value());
-  store->set_referenced(prefix_key(2), false);
-  const auto unreferenced = [](const Digest&, const EvictionOrder::Entry& entry) {
-    return !entry.referenced;
-  };
-  const auto counted = store->remove_if(unreferenced, true);
-  EXPECT_EQ(*counted, 10'000 + kRecordHeaderBytes);
-  EXPECT_TRUE(store->contains(prefix_key(2)));
-  EXPECT_EQ(*store->remove_if(unreferenced, false), *counted);
+  for (const int i : {1, 2, 77}) keys.push_back(prefix_key(i));
+  ASSERT_TRUE(store->erase_all(keys).has_value());
   EXPECT_FALSE(has(*store, 2, 10'000));
   EXPECT_TRUE(has(*store, 3, 10'000));
+  EXPECT_EQ(store->stats().front().records, 4U);
+}
+
+TEST_F(LmdbStoreTest, APinnedRecordOutlastsWhateverComes) {
+  constexpr std::uint64_t kLimit = 16 * kMegabyte;
+  {
+    auto store = open(kLimit);
+    store->set_pinned(prefix_key(1), true);  // before it comes
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(store->put(record_of(i, kMegabyte)).has_value());
+    store->set_pinned(prefix_key(2), true);
+    for (int i = 100; i < 130; ++i) ASSERT_TRUE(store->put(record_of(i, kMegabyte)).has_value());
+    EXPECT_FALSE(has(*store, 0, kMegabyte));
+  }
+  auto store = open(kLimit);
+  for (int i = 200; i < 230; ++i) ASSERT_TRUE(store->put(record_of(i, kMegabyte)).has_value());
+  EXPECT_TRUE(has(*store, 1, kMegabyte));
+  EXPECT_TRUE(has(*store, 2, kMegabyte));
+  store->set_pinned(prefix_key(2), false);
+  for (int i = 300; i < 330; ++i) ASSERT_TRUE(store->put(record_of(i, kMegabyte)).has_value());
+  EXPECT_TRUE(has(*store, 1, kMegabyte));
+  EXPECT_FALSE(has(*store, 2, kMegabyte));
+}
+
+TEST_F(LmdbStoreTest, WhenAllIsPinnedNothingIsEvictedForWhatCannotFit) {
+  auto store = open(16 * kMegabyte);
+  for (int i = 0; i < 13; ++i) {
+    store->set_pinned(prefix_key(i), i < 12);
+    ASSERT_TRUE(store->put(record_of(i, kMegabyte)).has_value()) << i;
+  }
+  EXPECT_EQ(store->put(record_of(50, 3 * kMegabyte)).error().code, ErrorCode::kBusy);
+  for (int i = 0; i < 13; ++i) EXPECT_TRUE(has(*store, i, kMegabyte)) << i;
+}
+
+/// While it lives, no file of this process can be written behind its first bytes.
+class NoRoomOnDisk {
+ public:
+  NoRoomOnDisk() {
+    ::signal(SIGXFSZ, SIG_IGN);
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit none{64 << 10, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &none);
+  }
+  ~NoRoomOnDisk() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+  NoRoomOnDisk(const NoRoomOnDisk&) = delete;
+  NoRoomOnDisk& operator=(const NoRoomOnDisk&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(LmdbStoreTest, WhatCouldNotBeEvictedOnDiskIsStillKnown) {
+  auto store = open(16 * kMegabyte);
+  for (int i = 0; i < 13; ++i) ASSERT_TRUE(store->put(record_of(i, kMegabyte)).has_value());
+  ASSERT_EQ(store->stats().front().evictions, 0U);
+  Result<void> refused;
+  {
+    const NoRoomOnDisk full;
+    refused = store->put(record_of(50, 4 * kMegabyte));
+  }
+  EXPECT_EQ(refused.error().code, ErrorCode::kIo) << refused.error().text();
+  const TierStats stats = store->stats().front();
+  EXPECT_EQ(stats.failures, 1U);
+  EXPECT_EQ(stats.evictions, 0U);
+  EXPECT_EQ(stats.records, 13U);
+  for (int i = 0; i < 13; ++i) EXPECT_TRUE(has(*store, i, kMegabyte)) << i;
+  EXPECT_EQ(store->put(record_of(51, 1000)).error().code, ErrorCode::kBusy) << "it rests";
 }
 
 TEST_F(LmdbStoreTest, ReferencesOutliveARestart) {
@@ -196,7 +257,7 @@ TEST_F(LmdbStoreTest, SurvivesFiftyKillsInMidWrite) {
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
-      auto store = LmdbStore::open(directory_, {48 * kMegabyte, 0}, kModel);
+      auto store = LmdbStore::open(directory_, {48 * kMegabyte, 0});
       for (int i = round * 100; store; ++i) (void)(*store)->put(record_of(i, 300'000));
       ::_exit(1);
     }

@@ -49,13 +49,5 @@ TEST(MemoryStore, APinnedRecordStaysReadable) {
   EXPECT_TRUE(store.put(record_of(2, 6'000)).has_value());
 }
 
-TEST(MemoryStore, RefusesADamagedRecord) {
-  MemoryStore store(10'000);
-  auto bytes = *record_of(1, 100);
-  bytes.back() ^= std::byte{1};
-  const auto put = store.put(std::make_shared<const std::vector<std::byte>>(bytes));
-  EXPECT_EQ(put.error().code, ErrorCode::kCorrupt);
-}
-
 }  // namespace
 }  // namespace kvboost::cache

@@ -12,7 +12,7 @@ namespace kvboost::cache {
 namespace {
 
 RecordInfo sample_info() {
-  return {{30, 3, 64, 100}, prefix_key(1), content_key(2), 1.5F, 20.0F};
+  return {{30, 3, 64, 100}, kModel, prefix_key(1), content_key(2), 1.5F, 20.0F};
 }
 
 TEST(Record, ComesBackAsItWas) {
@@ -22,6 +22,7 @@ TEST(Record, ComesBackAsItWas) {
   const auto view = open_record(record);
   ASSERT_TRUE(view.has_value()) << view.error().text();
   EXPECT_EQ(view->info.shape, sample_info().shape);
+  EXPECT_EQ(view->info.model, kModel);
   EXPECT_EQ(view->info.prefix_key, prefix_key(1));
   EXPECT_EQ(view->info.content_key, content_key(2));
   EXPECT_EQ(view->info.importance, 1.5F);

@@ -16,6 +16,8 @@
 
 namespace kvboost::cache {
 
+inline const Digest kModel = sha256("model");
+
 inline Digest prefix_key(int i) {
   return sha256("prefix " + std::to_string(i));
 }
@@ -34,11 +36,12 @@ inline std::vector<std::byte> payload_of(int i, std::size_t bytes) {
 inline SealedRecord record_of(int i, std::size_t bytes, float importance = 1, int content = -1) {
   RecordInfo info;
   info.shape = {1, 1, 2, 1};
+  info.model = kModel;
   info.prefix_key = prefix_key(i);
   info.content_key = content_key(content < 0 ? i : content);
   info.importance = importance;
   info.rebuild_ms = 100;
-  return std::make_shared<const std::vector<std::byte>>(seal_record(info, payload_of(i, bytes)));
+  return {info, payload_of(i, bytes)};
 }
 
 /// True if the store has record `i` with just its bytes; a record with other bytes fails the test.
