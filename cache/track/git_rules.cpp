@@ -4,11 +4,12 @@
 #include <git2.h>
 #include <git2/sys/repository.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <vector>
+
+#include "cache/track/git_repository.h"
 
 namespace kvboost::cache {
 namespace {
@@ -17,50 +18,13 @@ template <class T, void (*Free)(T*)>
 struct Freer {
   void operator()(T* object) const { Free(object); }
 };
-using RepositoryHandle = std::unique_ptr<git_repository, Freer<git_repository, git_repository_free>>;
 using IndexHandle = std::unique_ptr<git_index, Freer<git_index, git_index_free>>;
 using ReferenceHandle = std::unique_ptr<git_reference, Freer<git_reference, git_reference_free>>;
 
-// libgit2, started once and never stopped. It refuses repositories with an extension that it does not know;
-// these ones change nothing about the index, HEAD and the ignore rules, which is all that is read here.
-void start_libgit2() {
-  static const bool started = [] {
-    git_libgit2_init();
-    std::array<const char*, 4> extensions = {"worktreeconfig", "partialclone", "preciousobjects",
-                                             "relativeworktrees"};
-    git_libgit2_opts(GIT_OPT_SET_EXTENSIONS, extensions.data(), extensions.size());
-    return true;
-  }();
-  static_cast<void>(started);
-}
-
-std::string last_message() {
-  const git_error* error = git_error_last();
-  return error != nullptr && error->message != nullptr ? error->message : "unknown error";
-}
-
-std::string shell_quoted(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
-// libgit2 1.5 answers "not found" where safe.directory is not set at all, so its error code does not tell.
-bool belongs_to_another(const std::filesystem::path& path) {
-  struct stat status = {};
-  return ::stat(path.c_str(), &status) == 0 && status.st_uid != ::geteuid();
-}
-
 std::string refusal(const std::filesystem::path& root, const std::filesystem::path& git_dir) {
-  if (belongs_to_another(root) || belongs_to_another(git_dir)) {
-    return "git does not trust this folder, since it belongs to another user, so its files are listed "
-           "without git "
-           "(to trust it: git config --global --add safe.directory " +
-           shell_quoted(root.string()) + ")";
-  }
-  std::string reason = last_message();
-  if (reason.find("objectformat") != std::string::npos) reason += ": its object names are sha256";
-  return "libgit2 cannot read this repository (" + reason + "), so its files are listed without git";
+  const GitRefusal refusal = git_refusal(root, git_dir);
+  const std::string remedy = refusal.remedy.empty() ? "" : " (" + refusal.remedy + ")";
+  return refusal.reason + ", so its files are listed without git" + remedy;
 }
 
 // Whether `dot_git` is the link of a worktree or submodule, or has a repository's first file.
@@ -80,10 +44,10 @@ std::optional<std::filesystem::path> nearest_repository(std::filesystem::path fo
 }
 
 // A repository without a place on disk: only a carrier for ignore rules.
-RepositoryHandle new_rules_carrier() {
+GitRepositoryHandle new_rules_carrier() {
   git_repository* carrier = nullptr;
   if (git_repository_new(&carrier) != 0) carrier = nullptr;
-  return RepositoryHandle(carrier);
+  return GitRepositoryHandle(carrier);
 }
 
 bool is_ignored(git_repository* repository, const std::string& path) {
@@ -98,7 +62,7 @@ Result<FoundRepository> find_repository(const std::filesystem::path& directory) 
   start_libgit2();
   git_repository* opened = nullptr;
   const int code = git_repository_open_ext(&opened, directory.c_str(), 0, nullptr);
-  const RepositoryHandle repository(opened);
+  const GitRepositoryHandle repository(opened);
   if (code == 0) {
     const char* root = git_repository_workdir(opened);
     if (root == nullptr) {
@@ -113,7 +77,7 @@ Result<FoundRepository> find_repository(const std::filesystem::path& directory) 
 }
 
 struct GitRules::Impl {
-  RepositoryHandle repository;            // the real one, or a carrier for the work tree's .gitignore files
+  GitRepositoryHandle repository;         // the real one, or a carrier for the work tree's .gitignore files
   IndexHandle index;                      // owns the texts of the views below
   std::vector<std::string_view> tracked;  // sorted
   std::vector<std::string_view> submodules;  // sorted
@@ -219,7 +183,7 @@ bool GitRules::ignores(const std::string& path) const {
 }
 
 struct IgnoreRules::Impl {
-  RepositoryHandle carrier;
+  GitRepositoryHandle carrier;
 };
 
 IgnoreRules::IgnoreRules(const std::string& rules) : impl_(std::make_unique<Impl>()) {
