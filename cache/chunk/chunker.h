@@ -21,7 +21,7 @@ enum class Chunking {
 
 struct ChunkOptions {
   Chunking chunking = Chunking::kSemantic;
-  ChunkLimits limits;
+  ChunkLimits limits{};
   std::size_t fixed_tokens = 128;
   /// How far, in tokens, a nominal cut may move to a better place. The nominal chunk is half of max_tokens in
   /// semantic mode, where cuts also move further when they would tear something apart that can stay whole.

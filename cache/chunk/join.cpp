@@ -22,7 +22,10 @@ class Joiner {
 
   std::vector<Chunk> join(const SizeRule& rule) {
     max_ = rule.max;
-    cut(0, pieces_.size(), rule);
+    SizeRule sums = rule;
+    sums.max = std::max<std::size_t>(rule.max, kSumError + 1) - kSumError;
+    sums.min = std::min(rule.min + kSumError, sums.max);
+    cut(0, pieces_.size(), sums);
     return std::move(chunks_);
   }
 
@@ -73,7 +76,7 @@ class Joiner {
 
 SizeRule size_rule(const ChunkLimits& limits, std::size_t window) {
   const std::size_t max = std::max<std::size_t>(limits.max_tokens, 1);
-  const std::size_t min = std::min(limits.min_tokens + kSumError, max);
+  const std::size_t min = std::min(limits.min_tokens, max);
   const std::size_t nominal = std::max(min, max / 2);
   return {.min = min,
           .low = std::max(min, nominal - std::min(nominal, window)),

@@ -165,7 +165,7 @@ class Reader {
     const TSNode root = ts_tree_root_node(tree);
     TSTreeCursor cursor = ts_tree_cursor_new(root);
     if (ts_tree_cursor_goto_first_child(&cursor)) {
-      levels_.push_back({.is_root = true});
+      levels_.push_back({.is_open = true, .is_root = true});
       walk(cursor);
     }
     ts_tree_cursor_delete(&cursor);
@@ -175,6 +175,7 @@ class Reader {
  private:
   // The children of one node, as far as they have been seen.
   struct Level {
+    bool is_open = false;
     bool is_root = false;
     bool is_case = false;  // of a switch
     bool in_function = false;
@@ -187,7 +188,11 @@ class Reader {
   // In order, without recursion: a tree can be as deep as its text is long.
   void walk(TSTreeCursor& cursor) {
     while (true) {
-      if (visit(cursor) && ts_tree_cursor_goto_first_child(&cursor)) continue;
+      const Level inner = visit(cursor);
+      if (inner.is_open && ts_tree_cursor_goto_first_child(&cursor)) {
+        levels_.push_back(inner);
+        continue;
+      }
       while (!ts_tree_cursor_goto_next_sibling(&cursor)) {
         levels_.pop_back();
         if (levels_.empty()) return;
@@ -196,11 +201,11 @@ class Reader {
     }
   }
 
-  // Takes in the cursor's node; whether its children are of interest, for which a level has been pushed then.
-  bool visit(const TSTreeCursor& cursor) {
+  // Takes in the cursor's node. The level of its children is open if they are of interest.
+  Level visit(const TSTreeCursor& cursor) {
     const TSNode node = ts_tree_cursor_current_node(&cursor);
     const std::size_t begin = ts_node_start_byte(node);
-    if (begin >= ts_node_end_byte(node)) return false;
+    if (begin >= ts_node_end_byte(node)) return {};
     Level& level = levels_.back();
     const std::string_view type = ts_node_type(node);
     const auto first_row = static_cast<std::int32_t>(ts_node_start_point(node).row);
@@ -213,16 +218,15 @@ class Reader {
     level.binding = binding_of(type, begins_row);
     level.last_row = last_row;
     if (is_member && begins_row && !level.in_function) add_symbol(node);
-    if (first_row == last_row) return false;
-    Level inner{.member = level.member};
+    if (first_row == last_row) return {};
+    Level inner{.is_open = true, .member = level.member};
     inner.is_case = type.starts_with("switch_");
     inner.in_function = level.in_function || contains_any(type, {"function", "method", "constructor"});
     if (is_member) {
       inner.member = static_cast<std::int32_t>(syntax_.members.size());
       syntax_.members.push_back({first_row, last_row, level.member});
     }
-    levels_.push_back(inner);
-    return true;
+    return inner;
   }
 
   // A node's parts have fields ("condition", "body"), a list's members have none, with a few exceptions.
