@@ -36,6 +36,16 @@ engine::EngineOptions engine_options(const Config& config) {
   return options;
 }
 
+cache::ChunkOptions chunk_options(const Config& config) {
+  const std::string& chunking = config.text("chunking");
+  cache::ChunkOptions options;
+  if (chunking == "fixed") options.chunking = cache::Chunking::kFixed;
+  if (chunking == "document") options.chunking = cache::Chunking::kDocument;
+  options.fixed_tokens = static_cast<std::size_t>(config.integer("chunk_tokens"));
+  options.boundary_window = static_cast<std::size_t>(config.integer("boundary_window"));
+  return options;
+}
+
 ModelLimits model_limits(const Config& config) {
   return {static_cast<std::int32_t>(config.integer("live_sequences")), config.bytes("max_memory")};
 }
@@ -61,7 +71,7 @@ Service::Service(Config config, Places places, ModelCatalog catalog, Server& ser
       places_(std::move(places)),
       catalog_(std::move(catalog)),
       server_(server),
-      repositories_({.max_file_bytes = config_.bytes("max_file_size")}),
+      repositories_({.max_file_bytes = config_.bytes("max_file_size"), .chunking = chunk_options(config_)}),
       conversations_(conversation_dir(config_, places_.state)),
       model_(config_.text("model")),
       engine_thread_("kv-engine", 1),

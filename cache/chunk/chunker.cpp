@@ -2,6 +2,7 @@
 #include "cache/chunk/chunker.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <span>
 #include <utility>
 
@@ -15,6 +16,9 @@
 
 namespace kvboost::cache {
 namespace {
+
+// Raised whenever the same options and grammars cut a text in another way than before.
+constexpr std::uint64_t kVersion = 1;
 
 SizeRule fixed_rule(std::size_t nominal, std::size_t window) {
   const std::size_t min = nominal - std::min(nominal, window);
@@ -71,6 +75,17 @@ ChunkedFile chunk_text(std::string_view path, std::string_view text, const Chunk
 }
 
 }  // namespace
+
+Digest digest_of(const ChunkOptions& options) {
+  Hasher hasher;
+  hasher.update(KVBOOST_GRAMMARS).update_u64(kVersion);
+  hasher.update_u64(static_cast<std::uint64_t>(options.chunking));
+  for (const std::size_t number : {options.limits.min_tokens, options.limits.max_tokens, options.fixed_tokens,
+                                   options.boundary_window}) {
+    hasher.update_u64(number);
+  }
+  return hasher.update_u64(static_cast<std::uint64_t>(options.parse_budget.count())).finish();
+}
 
 ChunkedFile chunk(std::string_view path, std::string_view text, const ChunkOptions& options,
                   const TokenCounter& count) {

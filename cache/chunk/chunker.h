@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/digest.h"
 #include "cache/chunk/chunk.h"
 
 namespace kvboost::cache {
@@ -27,8 +28,12 @@ struct ChunkOptions {
   /// semantic mode, where cuts also move further when they would tear something apart that can stay whole.
   std::size_t boundary_window = 32;
   /// Of the parser, in time of its thread: a file that takes longer is cut by lines.
-  std::chrono::milliseconds parse_budget{2000};
+  std::chrono::milliseconds parse_budget{500};
 };
+
+/// Of all that decides how a text is cut: the options, the grammars, and this chunker's version. Chunks that
+/// were cut under another digest are not those that the same text would be cut into now.
+[[nodiscard]] Digest digest_of(const ChunkOptions& options);
 
 struct ChunkedFile {
   std::vector<Chunk> chunks;         // cover the text; none for an empty one

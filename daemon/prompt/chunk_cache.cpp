@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "cache/chunk/chunker.h"
-
 namespace kvboost::daemon {
 namespace {
 
@@ -32,10 +30,11 @@ std::uint64_t size_of(const EncodedFile& file) {
 
 }  // namespace
 
-EncodedFile cut_and_encode(const engine::Tokenizer& tokenizer, std::string_view path, std::string_view text) {
+EncodedFile cut_and_encode(const engine::Tokenizer& tokenizer, std::string_view path, std::string_view text,
+                           const cache::ChunkOptions& options) {
   const auto count = [&](std::string_view piece) { return tokenizer.count(piece); };
   EncodedFile file;
-  for (const cache::Chunk& span : cache::chunk(path, text, {}, count).chunks) {
+  for (const cache::Chunk& span : cache::chunk(path, text, options, count).chunks) {
     std::string piece(text.substr(span.begin, span.end - span.begin));
     if (span.end == text.size() && !piece.ends_with('\n')) piece += '\n';
     file.push_back({span, piece.ends_with('\n'), tokenizer.encode(piece)});
@@ -55,7 +54,7 @@ std::shared_ptr<const EncodedFile> ChunkCache::encode(const engine::Tokenizer& t
       return found->second->file;
     }
   }
-  auto file = std::make_shared<const EncodedFile>(cut_and_encode(tokenizer, path, text));
+  auto file = std::make_shared<const EncodedFile>(cut_and_encode(tokenizer, path, text, options_));
   keep({key, file, size_of(*file)});
   return file;
 }

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/digest.h"
-#include "cache/chunk/chunk.h"
+#include "cache/chunk/chunker.h"
 #include "engine/tokenizer.h"
 
 namespace kvboost::daemon {
@@ -29,16 +29,20 @@ using EncodedFile = std::vector<EncodedChunk>;
 /// Cuts `text` (line ends "\n") into chunks and encodes each; the last one gets the line end that it may
 /// lack. `path` tells the language.
 [[nodiscard]] EncodedFile cut_and_encode(const engine::Tokenizer& tokenizer, std::string_view path,
-                                         std::string_view text);
+                                         std::string_view text, const cache::ChunkOptions& options);
 
 class ChunkCache {
  public:
-  explicit ChunkCache(std::uint64_t max_bytes) : max_bytes_(max_bytes) {}
+  explicit ChunkCache(std::uint64_t max_bytes, const cache::ChunkOptions& options = {})
+      : max_bytes_(max_bytes), options_(options) {}
 
   /// Cuts and encodes `text`, or gives what came out the last time. `path` tells the language. What another
   /// model's tokenizer gave is never mistaken for this one's.
   [[nodiscard]] std::shared_ptr<const EncodedFile> encode(const engine::Tokenizer& tokenizer,
                                                           std::string_view path, std::string_view text);
+
+  /// How all files are cut.
+  [[nodiscard]] const cache::ChunkOptions& options() const { return options_; }
 
   [[nodiscard]] std::uint64_t bytes() const;
 
@@ -52,6 +56,7 @@ class ChunkCache {
   void keep(Entry entry);
 
   const std::uint64_t max_bytes_;
+  const cache::ChunkOptions options_;
   mutable std::mutex mutex_;
   std::uint64_t bytes_ = 0;
   std::list<Entry> entries_;  // the latest first

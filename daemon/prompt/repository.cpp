@@ -75,7 +75,7 @@ struct SpanPlace {
 
 struct Repository::Impl {
   Impl(cache::WorkTree work_tree, const RepositoryOptions& wanted)
-      : tree(std::move(work_tree)), options(wanted), chunks(wanted.chunk_cache_bytes) {}
+      : tree(std::move(work_tree)), options(wanted), chunks(wanted.chunk_cache_bytes, wanted.chunking) {}
 
   const cache::WorkTree tree;
   const RepositoryOptions options;

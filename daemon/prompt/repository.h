@@ -23,6 +23,7 @@ struct RepositoryOptions {
   std::uint64_t max_file_bytes = 1'000'000;       // larger files are left out
   std::uint64_t max_indexed_bytes = 400'000'000;  // of text; files above that are found by name only
   std::uint64_t chunk_cache_bytes = 16'000'000;   // chunks of files that prompts took lately
+  cache::ChunkOptions chunking = {};              // how files are cut
 };
 
 struct RankedSpan {

@@ -241,6 +241,18 @@ TEST(Chunker, LeavesADocumentWhole) {
   EXPECT_EQ(file.chunks.size(), 1U);
 }
 
+TEST(Chunker, DigestTellsOptionsApart) {
+  std::set<Digest> digests = {digest_of({})};
+  EXPECT_TRUE(digests.contains(digest_of({})));
+  EXPECT_TRUE(digests.insert(digest_of({.chunking = Chunking::kFixed})).second);
+  EXPECT_TRUE(digests.insert(digest_of({.chunking = Chunking::kDocument})).second);
+  EXPECT_TRUE(digests.insert(digest_of({.limits = {.min_tokens = 65}})).second);
+  EXPECT_TRUE(digests.insert(digest_of({.limits = {.max_tokens = 511}})).second);
+  EXPECT_TRUE(digests.insert(digest_of({.fixed_tokens = 129})).second);
+  EXPECT_TRUE(digests.insert(digest_of({.boundary_window = 33})).second);
+  EXPECT_TRUE(digests.insert(digest_of({.parse_budget = std::chrono::milliseconds(501)})).second);
+}
+
 TEST(Chunker, CountsTheTextAboutOnce) {
   std::mt19937 random(6);
   const std::string text = file_of_functions(300, random);

@@ -29,6 +29,21 @@ TEST(ChunkCache, CutsAndEncodesTheWholeText) {
   EXPECT_TRUE(cache.encode(tokenizer, "empty.cpp", "")->empty());
 }
 
+TEST(ChunkCache, CutsAsItIsTold) {
+  const auto tokenizer = test::tiny_tokenizer();
+  std::string text;
+  for (int i = 0; i < 500; ++i) text += "int f" + std::to_string(i) + "() { return 1; }\n";
+  ChunkCache whole(1'000'000, {.chunking = cache::Chunking::kDocument});
+  EXPECT_EQ(whole.encode(tokenizer, "a.cpp", text)->size(), 1U);
+  ChunkCache fixed(1'000'000,
+                   {.chunking = cache::Chunking::kFixed, .fixed_tokens = 40, .boundary_window = 8});
+  const auto file = fixed.encode(tokenizer, "a.cpp", text);
+  for (std::size_t i = 0; i + 1 < file->size(); ++i) {
+    EXPECT_GE((*file)[i].tokens.size(), 32U);
+    EXPECT_LE((*file)[i].tokens.size(), 48U);
+  }
+}
+
 TEST(ChunkCache, StaysWithinItsLimitAndForgetsTheOldest) {
   const auto tokenizer = test::tiny_tokenizer();
   ChunkCache cache(10'000);
