@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/paths.h"
+#include "bench/chunk_survey.h"
 #include "bench/engine_bench.h"
 #include "bench/logits_dump.h"
 #include "bench/measurement.h"
@@ -57,6 +58,27 @@ void add_engine_options(CLI::App& command, bench::EngineBench& bench, bool& json
   command.add_flag("--json", json, "one JSON object a line instead of a table");
 }
 
+void add_chunk_options(CLI::App& command, bench::ChunkSurvey& survey, bool& json) {
+  static const std::map<std::string, cache::Chunking> kWays = {{"semantic", cache::Chunking::kSemantic},
+                                                               {"fixed", cache::Chunking::kFixed},
+                                                               {"document", cache::Chunking::kDocument}};
+  command.add_option("paths", survey.paths, "folders or files of repositories")->required();
+  command.add_option("--model", survey.model, "GGUF file whose tokens are counted")
+      ->envname("KVBOOST_MODEL")
+      ->capture_default_str();
+  command.add_option("--chunking", survey.options.chunking, "how files are cut")
+      ->envname("KVBOOST_CHUNKING")
+      ->transform(CLI::CheckedTransformer(kWays))
+      ->option_text("semantic|fixed|document");
+  command.add_option("--chunk-tokens", survey.options.fixed_tokens, "tokens of a chunk of fixed size")
+      ->envname("KVBOOST_CHUNK_TOKENS")
+      ->check(CLI::Range(16, 4096));
+  command.add_option("--boundary-window", survey.options.boundary_window, "tokens by which a cut may move")
+      ->envname("KVBOOST_BOUNDARY_WINDOW")
+      ->check(CLI::Range(0, 4096));
+  command.add_flag("--json", json, "one JSON object a line instead of a table");
+}
+
 int report(const Error& error) {
   std::cerr << "kvboost-bench: " << error.text() << '\n';
   return 1;
@@ -76,6 +98,13 @@ int memory_command(const bench::EngineBench& bench) {
   const auto lines = bench::run_memory_bench(bench);
   if (!lines) return report(lines.error());
   std::cout << *lines;
+  return 0;
+}
+
+int chunks_command(const bench::ChunkSurvey& survey, bool json) {
+  const auto languages = bench::survey_chunks(survey);
+  if (!languages) return report(languages.error());
+  json ? bench::print_survey_json(std::cout, *languages) : bench::print_survey(std::cout, *languages);
   return 0;
 }
 
@@ -99,6 +128,9 @@ int main(int argc, char** argv) {
   add_common_options(*memory, bench);
   auto* logits = app.add_subcommand("logits", "the logits of each token of a text, for bench/engine_kl.py");
   add_common_options(*logits, bench);
+  bench::ChunkSurvey survey{.model = bench.model, .paths = {}, .options = {}};
+  auto* chunks = app.add_subcommand("chunks", "how the files of repositories are cut into chunks");
+  add_chunk_options(*chunks, survey, json);
   std::int32_t tokens = 1500;
   std::string out;
   logits->add_option("--tokens", tokens, "tokens to read")
@@ -110,6 +142,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
+  if (chunks->parsed()) return chunks_command(survey, json);
   if (logits->parsed()) return logits_command(bench, tokens, out);
   return engine->parsed() ? engine_command(bench, json) : memory_command(bench);
 }

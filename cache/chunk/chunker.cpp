@@ -21,7 +21,8 @@ namespace {
 constexpr std::uint64_t kVersion = 1;
 
 SizeRule fixed_rule(std::size_t nominal, std::size_t window) {
-  const std::size_t min = nominal - std::min(nominal, window);
+  const std::size_t down = std::min(nominal, window);
+  const std::size_t min = nominal - down + std::min(down, kSumError);
   const std::size_t max = std::max<std::size_t>(nominal + window, 1);
   return {.min = min, .low = min, .high = max, .max = max};
 }

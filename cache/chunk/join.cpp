@@ -8,9 +8,6 @@
 namespace kvboost::cache {
 namespace {
 
-// The pieces' sum is the count of the whole but for the line ends at its two edges.
-constexpr std::size_t kSumError = 3;
-
 class Joiner {
  public:
   Joiner(std::string_view text, std::span<const Piece> pieces, std::span<const Cost> cut_costs,

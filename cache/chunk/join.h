@@ -12,6 +12,9 @@
 
 namespace kvboost::cache {
 
+/// The sum of pieces' tokens is their count as one text, give or take this: the line ends at its two edges.
+inline constexpr std::size_t kSumError = 3;
+
 /// Chunks within `limits`, best of half the maximum, give or take `window` tokens.
 [[nodiscard]] SizeRule size_rule(const ChunkLimits& limits, std::size_t window);
 
