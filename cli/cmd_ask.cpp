@@ -13,8 +13,6 @@ namespace {
 
 using protocol::AskResult;
 
-constexpr std::size_t kLeftOutShown = 5;
-
 /// The question and the paths, from what stands on the command line.
 struct Request {
   std::string question;
@@ -153,15 +151,9 @@ std::string progress_text(const protocol::AskProgress& progress) {
 std::vector<std::string> left_out_lines(const std::vector<protocol::AskLeftOut>& left_out, bool all) {
   std::vector<std::string> lines;
   for (const protocol::AskLeftOut& item : left_out) {
-    if (!all && lines.size() == kLeftOutShown && left_out.size() > kLeftOutShown + 1) {
-      lines.push_back(
-          "left out: " + plural(static_cast<std::int64_t>(left_out.size() - lines.size()), "more file") +
-          " (--explain names them)");
-      break;
-    }
     lines.push_back("left out: " + item.path + " (" + item.reason + ")");
   }
-  return lines;
+  return all ? lines : shortened(std::move(lines), "left out", "--explain");
 }
 
 std::string explain(const AskResult& result, const Terminal& terminal) {

@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/duration.h"
+#include "cli/cmd_cache.h"
 #include "cli/render.h"
 
 namespace kvboost::cli {
@@ -32,39 +33,75 @@ std::string share_text(const protocol::StatusResult& status) {
   return text;
 }
 
+std::string warming_text(const protocol::WarmingState& warming) {
+  if (warming.root.empty()) return {};
+  return warming.root + ", " + human_count(warming.files_done) + " of " + plural(warming.files, "file") +
+         ", " + human_count(static_cast<std::int64_t>(warming.tokens_per_second)) + " tokens/s";
+}
+
+template <class Result>
+void show(Session& session, const Result& result, bool json,
+          std::string (*text)(const Result&, const Terminal&)) {
+  if (json) {
+    session.out().write(json_line(nlohmann::ordered_json(protocol::encode(result))));
+  } else {
+    session.out().write_painted(text(result, session.out()));
+  }
+}
+
 }  // namespace
 
+std::string skipped_text(const protocol::SkippedResult& result, const Terminal& terminal) {
+  std::string text;
+  if (!result.note.empty()) text += printable(result.note) + "\n\n";
+  if (result.skipped.empty()) return text + "nothing is left out of " + printable(result.root) + "\n";
+  Table table({{"left out of " + result.root}, {"why"}});
+  for (const protocol::SkippedPath& item : result.skipped) table.add({item.path, item.reason});
+  return text + table.text(terminal);
+}
+
 std::string status_text(const protocol::StatusResult& status, const Terminal& terminal) {
-  return fields(
-      terminal,
-      {{"state", status.state + ", " + plural(status.running, "request") + " running, " +
-                     human_count(status.queued) + " queued, " + plural(status.connections, "connection")},
-       {"model", model_text(status)},
-       {"model error", status.model_error},
-       {"compute", compute_text(status)},
-       {"memory", human_size(status.resident_bytes) + " resident: weights " +
-                      human_size(status.weight_bytes) + ", live KV " + human_size(status.live_kv_bytes) +
-                      " in " + plural(status.live_sequences, "sequence")},
-       {"requests", human_count(status.requests) + ", " + human_count(status.cancelled) + " cancelled, " +
-                        human_count(status.failed) + " failed"},
-       {"prompt tokens", share_text(status)},
-       {"daemon", status.version + " (build " + status.build + "), process " + std::to_string(status.pid) +
-                      ", up for " + human_duration(status.uptime_s)},
-       {"socket", status.socket},
-       {"log", status.log_file}});
+  std::vector<std::pair<std::string, std::string>> rows = {
+      {"state", status.state + ", " + plural(status.running, "request") + " running, " +
+                    human_count(status.queued) + " queued, " + plural(status.connections, "connection")},
+      {"model", model_text(status)},
+      {"model error", status.model_error},
+      {"compute", compute_text(status)},
+      {"memory", human_size(status.resident_bytes) + " resident: weights " + human_size(status.weight_bytes) +
+                     ", live KV " + human_size(status.live_kv_bytes) + " in " +
+                     plural(status.live_sequences, "sequence") + ", cached KV " +
+                     human_size(status.cached_kv_bytes)},
+      {"requests", human_count(status.requests) + ", " + human_count(status.cancelled) + " cancelled, " +
+                       human_count(status.failed) + " failed"},
+      {"prompt tokens", share_text(status)},
+      {"chunks", reuse_text(status.reuse)}};
+  for (const protocol::CacheTier& tier : status.tiers)
+    rows.emplace_back("cache: " + tier.name, tier_text(tier));
+  if (status.queue_bytes > 0)
+    rows.emplace_back("cache: queue", human_size(status.queue_bytes) + " to be written");
+  rows.insert(rows.end(),
+              {{"warming", warming_text(status.warming)},
+               {"daemon", status.version + " (build " + status.build + "), process " +
+                              std::to_string(status.pid) + ", up for " + human_duration(status.uptime_s)},
+               {"socket", status.socket},
+               {"log", status.log_file}});
+  return fields(terminal, rows);
 }
 
 int status(Session& session, const StatusArguments& arguments) {
   if (!session.config()) return session.failed(session.config().error(), kExitUsage);
   auto client = session.connect_if_running();
   if (!client) return session.failed(client.error(), kExitNoDaemon);
+  if (arguments.skipped) {
+    const auto result = client->call<protocol::SkippedResult>(
+        "skipped", protocol::SkippedParams{session.directory().string()});
+    if (!result) return session.failed(result.error());
+    show(session, *result, arguments.json, skipped_text);
+    return kExitDone;
+  }
   const auto result = client->call<protocol::StatusResult>("status", protocol::Nothing{});
   if (!result) return session.failed(result.error());
-  if (arguments.json) {
-    session.out().write(json_line(nlohmann::ordered_json(protocol::encode(*result))));
-  } else {
-    session.out().write_painted(status_text(*result, session.out()));
-  }
+  show(session, *result, arguments.json, status_text);
   return kExitDone;
 }
 

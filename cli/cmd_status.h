@@ -8,11 +8,13 @@
 namespace kvboost::cli {
 
 struct StatusArguments {
+  bool skipped = false;  // what is left out of the repository, instead
   bool json = false;
 };
 
 [[nodiscard]] int status(Session& session, const StatusArguments& arguments);
 
+[[nodiscard]] std::string skipped_text(const protocol::SkippedResult& result, const Terminal& terminal);
 [[nodiscard]] std::string status_text(const protocol::StatusResult& status, const Terminal& terminal);
 
 }  // namespace kvboost::cli

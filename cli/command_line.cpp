@@ -6,16 +6,18 @@
 #include <cstdio>
 #include <optional>
 
-#include "base/nearest.h"
 #include "cli/cmd_ask.h"
 #include "cli/cmd_bench.h"
+#include "cli/cmd_cache.h"
 #include "cli/cmd_config.h"
 #include "cli/cmd_daemon.h"
 #include "cli/cmd_doctor.h"
 #include "cli/cmd_model.h"
 #include "cli/cmd_status.h"
+#include "cli/cmd_warm.h"
 #include "cli/doc_tree.h"
 #include "cli/help.h"
+#include "cli/mistake.h"
 
 namespace kvboost::cli {
 namespace {
@@ -64,7 +66,7 @@ CLI::App& add_command(CLI::App& parent, const std::string& name, const std::stri
                       const std::string& examples = "") {
   CLI::App& app = *parent.add_subcommand(name, purpose);
   app.fallthrough();
-  if (!examples.empty()) app.footer("Examples:\n" + examples);
+  app.footer(examples.empty() ? "" : "Examples:\n" + examples);  // else it would be the parent's
   return app;
 }
 
@@ -93,9 +95,70 @@ void ask_command(CLI::App& root, Invocation& invocation) {
   add_table_options(app, invocation, Scope::kRequest, kAnswerGroup);
 }
 
+void warm_command(CLI::App& root, Invocation& invocation) {
+  CLI::App& app = add_command(root, "warm", "Have the repository read ahead, so that questions need not wait",
+                              "  kvboost warm\n"
+                              "  kvboost warm src include\n"
+                              "  kvboost warm --changed\n"
+                              "  kvboost warm --since HEAD~10 --background");
+  auto arguments = bind(app, invocation, warm);
+  app.add_option("paths", arguments->paths, "Files or directories; without them, the whole repository")
+      ->type_name("[PATH...]");
+  CLI::Option* changed = app.add_flag("--changed", arguments->changed,
+                                      "Only files that differ from the last commit, untracked ones included");
+  app.add_option("--since", arguments->since, "Only files that differ from a commit, branch or tag")
+      ->type_name("REVISION")
+      ->excludes(changed);
+  app.add_flag("-b,--background", arguments->background, "Do not wait for the end");
+  app.add_flag("-n,--dry-run", arguments->dry_run, "Only say what would be computed");
+  add_json_flag(app, arguments->json);
+}
+
+void cache_command(CLI::App& root, Invocation& invocation) {
+  CLI::App& app = add_command(root, "cache", "Look at what is kept of the repositories, and take from it",
+                              "  kvboost cache stats\n"
+                              "  kvboost cache inspect src/main.c\n"
+                              "  kvboost cache evict --older-than 30d --dry-run\n"
+                              "  kvboost cache pin src/core");
+  app.require_subcommand(1);
+  const auto add = [&](const char* name, const char* purpose, int (*run)(Session&, const CacheArguments&)) {
+    CLI::App& command = add_command(app, name, purpose);
+    auto arguments = bind(command, invocation, run);
+    add_json_flag(command, arguments->json);
+    return std::pair<CLI::App&, CacheArguments&>(command, *arguments);  // the command's callback keeps them
+  };
+  const auto add_dry_run = [](CLI::App& command, CacheArguments& arguments) {
+    command.add_flag("-n,--dry-run", arguments.dry_run, "Only count");
+  };
+  const auto with_path = [&](const char* name, const char* purpose,
+                             int (*run)(Session&, const CacheArguments&), const char* what) {
+    const auto [command, arguments] = add(name, purpose, run);
+    command.add_option("path", arguments.path, what)->type_name("PATH")->required();
+  };
+  add("stats", "Show tiers, models and repositories", show_cache);
+  with_path("inspect", "Show a file's chunks and where their blocks are", inspect_cache, "A file");
+  const auto [evict, what] =
+      add("evict", "Remove what fits all that is said; pinned paths stay", evict_cache);
+  evict.add_option("paths", what.paths, "Of these files or directories")->type_name("[PATH...]");
+  evict.add_option("--older-than", what.older_than, "Not used for so long: 30d, 12h")->type_name("TIME");
+  evict.add_option("--namespace", what.model, "Of the model whose fingerprint begins so")
+      ->type_name("DIGITS");
+  evict.add_flag("--stale", what.stale, "That no repository refers to any more");
+  add_dry_run(evict, what);
+  const auto [clear, all] = add("clear", "Remove everything, after asking", clear_cache);
+  clear.add_flag("-y,--yes", all.yes, "Do not ask");
+  add_dry_run(clear, all);
+  add("verify", "Read every record, and remove broken ones", verify_cache);
+  with_path("pin", "Never evict a file or directory", pin_in_cache, "A file or directory");
+  with_path("unpin", "Let it be evicted again", unpin_in_cache, "A file or directory");
+}
+
 void status_command(CLI::App& root, Invocation& invocation) {
   CLI::App& app = add_command(root, "status", "Show what the daemon is doing; never starts one");
-  add_json_flag(app, bind(app, invocation, status)->json);
+  auto arguments = bind(app, invocation, status);
+  app.add_flag("--skipped", arguments->skipped,
+               "Show what is left out of the repository you stand in, and why");
+  add_json_flag(app, arguments->json);
 }
 
 void daemon_command(CLI::App& root, Invocation& invocation) {
@@ -188,77 +251,11 @@ std::string exit_code_text() {
   return text + "\n`kvboost COMMAND --help` says more, with examples.";
 }
 
-/// The command that the words led to, as deep as they did.
-const CLI::App& innermost(const CLI::App& app) {
-  const auto chosen = app.get_subcommands();
-  return chosen.empty() ? app : innermost(*chosen.front());
-}
-
-/// Names of options (those of the parents too) or commands that could have been meant.
-std::vector<std::string> known_words(const CLI::App& app, bool options) {
-  std::vector<std::string> words;
-  if (!options) {
-    for (const CLI::App* command : app.get_subcommands({})) words.push_back(command->get_name());
-    return words;
-  }
-  for (const CLI::App* level = &app; level != nullptr; level = level->get_parent()) {
-    for (const CLI::Option* option : level->get_options()) {
-      for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
-    }
-  }
-  return words;
-}
-
-std::string path_of(const CLI::App& app) {
-  return app.get_parent() == nullptr ? "kvboost" : path_of(*app.get_parent()) + " " + app.get_name();
-}
-
-/// What CLI11 only calls "not expected": a word that is no command, no option, or one too many.
-std::string unexpected_text(const CLI::App& root) {
-  const CLI::App& app = innermost(root);
-  const std::vector<std::string> rest = root.remaining(true);
-  if (rest.empty()) return "";
-  const std::string word = rest.front().substr(0, rest.front().find('='));
-  const bool is_option = word.starts_with('-');
-  const std::vector<std::string> known = known_words(app, is_option);
-  std::string text = (is_option       ? "there is no option "
-                      : known.empty() ? "one word too many: "
-                                      : "there is no command ") +
-                     word + " in `" + path_of(app) + "`";
-  const std::vector<std::string_view> candidates(known.begin(), known.end());
-  if (const auto near = nearest(word, candidates); !near.empty())
-    text += "; did you mean " + std::string(near) + "?";
-  return text;
-}
-
 std::string help_of(const CLI::App& app, std::FILE* stream) {
   const std::string path = path_of(app);
   const auto parent = path.rfind(' ');
   return help_text(describe(app, parent == std::string::npos ? "" : path.substr(0, parent)),
                    Terminal(stream, "never").width());
-}
-
-/// `kvboost daemon` alone, or with a word that is none of its commands.
-std::string missing_command_text(const CLI::App& root) {
-  if (!root.remaining(true).empty()) return unexpected_text(root);
-  std::string names;
-  for (const CLI::App* command : innermost(root).get_subcommands({})) {
-    names += (names.empty() ? "" : ", ") + command->get_name();
-  }
-  return "`" + path_of(innermost(root)) + "` wants one of: " + names;
-}
-
-int say_mistake(const CLI::App& root, const CLI::ParseError& error) {
-  std::string text = error.what();
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) text = unexpected_text(root);
-  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&
-      !innermost(root).get_subcommands({}).empty()) {
-    text = missing_command_text(root);
-  }
-  const std::string command = path_of(innermost(root));
-  std::fprintf(stderr, "kvboost: %s\n  `%s --help` lists what there is\n", printable(text).c_str(),
-               command.c_str());
-  return kExitUsage;
 }
 
 /// `kvboost help ask` is `kvboost ask --help`.
@@ -303,9 +300,11 @@ CommandLine::CommandLine(std::string version)
   root.set_version_flag("--version", version_, "Show version and build");
   root.footer(exit_code_text());
   ask_command(root, invocation_);
+  warm_command(root, invocation_);
   status_command(root, invocation_);
   daemon_command(root, invocation_);
   model_command(root, invocation_);
+  cache_command(root, invocation_);
   config_command(root, invocation_);
   doctor_command(root, invocation_);
   bench_command(root, invocation_);

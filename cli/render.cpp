@@ -9,6 +9,8 @@
 namespace kvboost::cli {
 namespace {
 
+constexpr std::size_t kLinesShown = 5;
+
 std::string padding(int columns) {
   return std::string(static_cast<std::size_t>(std::max(columns, 0)), ' ');
 }
@@ -83,6 +85,16 @@ std::string decimal(double number, int digits) {
 
 std::string plural(std::int64_t number, std::string_view noun) {
   return human_count(number) + " " + std::string(noun) + (number == 1 ? "" : "s");
+}
+
+std::vector<std::string> shortened(std::vector<std::string> lines, std::string_view what,
+                                   std::string_view hint) {
+  if (lines.size() <= kLinesShown + 1) return lines;
+  const auto more = static_cast<std::int64_t>(lines.size() - kLinesShown);
+  lines.resize(kLinesShown);
+  lines.push_back(std::string(what) + ": " + plural(more, "more file") + " (`" + std::string(hint) +
+                  "` names them)");
+  return lines;
 }
 
 std::string json_line(const nlohmann::ordered_json& json) {

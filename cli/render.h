@@ -51,6 +51,10 @@ class Table {
 /// "1 file", "2 files".
 [[nodiscard]] std::string plural(std::int64_t number, std::string_view noun);
 
+/// The lines, or, if they are more than a few, the first ones and "WHAT: 12 more files (`HINT` names them)".
+[[nodiscard]] std::vector<std::string> shortened(std::vector<std::string> lines, std::string_view what,
+                                                 std::string_view hint);
+
 /// One line of JSON; bytes that are not UTF-8 become U+FFFD.
 [[nodiscard]] std::string json_line(const nlohmann::ordered_json& json);
 

@@ -54,6 +54,20 @@ TEST(CommandLineTest, EveryOptionOfTheTableIsAFlagOfAsk) {
   }
 }
 
+TEST(CommandLineTest, WarmAndCacheRun) {
+  for (const auto& words : {std::vector<const char*>{"warm"},
+                            {"warm", "src", "include", "--dry-run", "--json"},
+                            {"warm", "--since", "HEAD~1", "-b"},
+                            {"cache", "evict", "src", "--older-than", "30d", "--namespace", "9f", "--stale"},
+                            {"cache", "clear", "-y"},
+                            {"cache", "pin", "."},
+                            {"status", "--skipped"}}) {
+    const Parsed parsed = parse(words);
+    EXPECT_FALSE(parsed.code) << parsed.err;
+    EXPECT_TRUE(parsed.runs);
+  }
+}
+
 TEST(CommandLineTest, ADashIsAWord) {
   const Parsed parsed = parse({"ask", "-", "src"});
   EXPECT_FALSE(parsed.code) << parsed.err;
@@ -75,6 +89,10 @@ TEST(CommandLineTest, MistakesNameWhatWasProbablyMeant) {
   says({"status", "extra"}, "one word too many: extra");
   says({"daemon"}, "`kvboost daemon` wants one of: start, stop, restart, logs");
   says({"model", "use"}, "required");
+  says({"warm", "--changed", "--since", "HEAD~1"}, "--changed");
+  says({"cache", "sweep"}, "there is no command sweep in `kvboost cache`");
+  says({"cache", "inspect"}, "required");
+  says({"cache", "inspect", "a", "b"}, "one word too many: b");
   says({"daemon", "logs", "-n", "-5"}, "kvboost daemon logs --help");
   says({"\x1b[31m"}, "\\x1b[31m");
 }
@@ -115,7 +133,7 @@ TEST_F(DocsTest, TheTreeHasEveryCommandAndOption) {
   EXPECT_EQ(root_.commands.front().positionals.front().value, "QUESTION [PATH...]");
   std::size_t nested = 0;
   for (const DocCommand& command : root_.commands) nested += command.commands.size();
-  EXPECT_EQ(nested, 4U + 4U + 2U);  // daemon, model, config
+  EXPECT_EQ(nested, 4U + 4U + 7U + 2U);  // daemon, model, cache, config
 }
 
 TEST_F(DocsTest, ManualsNameEverything) {
@@ -134,7 +152,8 @@ TEST_F(DocsTest, ManualsNameEverything) {
 
 TEST_F(DocsTest, CompletionsNameEverything) {
   for (const std::string& text : {bash_completion(root_), zsh_completion(root_), fish_completion(root_)}) {
-    for (const char* word : {"status", "restart", "unset", "follow", "max_tokens", "bf16", "explain"}) {
+    for (const char* word : {"status", "restart", "unset", "follow", "max_tokens", "bf16", "explain",
+                             "background", "older-than"}) {
       EXPECT_NE(text.find(word), std::string::npos) << word;
     }
   }

@@ -43,6 +43,11 @@ offers 'kvboost ask --max-tokens ' '!ask' '!kvboost.1'
 offers 'kvboost config ' set unset max_tokens
 offers 'kvboost config set thr' threads
 offers 'kvboost model add kv' kvboost.1
+offers 'kvboost warm kv' kvboost.1
+offers 'kvboost warm --since ' '!--changed' '!kvboost.1'
+offers 'kvboost cache ' stats evict clear pin '!warm'
+offers 'kvboost cache evict --' --older-than --stale --dry-run '!--yes'
+offers 'kvboost cache inspect kv' kvboost.1
 
 for shell in zsh:_kvboost fish:kvboost.fish; do
   if command -v "${shell%%:*}" >/dev/null; then

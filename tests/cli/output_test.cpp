@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "cli/cmd_ask.h"
+#include "cli/cmd_cache.h"
 #include "cli/cmd_daemon.h"
 #include "cli/cmd_doctor.h"
 #include "cli/cmd_model.h"
 #include "cli/cmd_status.h"
+#include "cli/cmd_warm.h"
 #include "cli/local_checks.h"
 
 namespace kvboost::cli {
@@ -49,7 +51,7 @@ TEST_F(OutputTest, WhatWasLeftOutIsNamed) {
   six.push_back({"f6", "does not fit"});
   const auto lines = left_out_lines(six, false);
   ASSERT_EQ(lines.size(), 6U);
-  EXPECT_EQ(lines[5], "left out: 2 more files (--explain names them)");
+  EXPECT_EQ(lines[5], "left out: 2 more files (`--explain` names them)");
   EXPECT_EQ(left_out_lines(six, true).size(), 7U);
 }
 
@@ -69,6 +71,112 @@ TEST_F(OutputTest, StatusLeavesOutWhatIsUnknown) {
   EXPECT_TRUE(has(text, "2,000, 500 of them reused (25.0 %)")) << text;
   EXPECT_FALSE(has(text, "model error")) << text;
   EXPECT_FALSE(has(text, "compute")) << text;
+}
+
+TEST_F(OutputTest, StatusTellsOfTheCacheAndOfWarming) {
+  protocol::StatusResult status;
+  status.weight_bytes = 100'000'000;
+  status.live_kv_bytes = 20'000'000;
+  status.cached_kv_bytes = 3'000'000;
+  protocol::CacheTier& disk = status.tiers.emplace_back();
+  disk.name = "disk";
+  disk.problem = "the disk is full";
+  status.reuse = {40, 3, 1900};
+  EXPECT_FALSE(has(status_text(status, plain_), "warming"));
+  status.warming = {"/r\x1b", 3, 17, 812.5};
+  const std::string text = status_text(status, plain_);
+  EXPECT_TRUE(has(text, "weights 100 MB, live KV 20.0 MB in 0 sequences, cached KV 3.0 MB\n")) << text;
+  EXPECT_TRUE(has(text, "40 exact, 3 approximate, 1,900 missed\n")) << text;
+  EXPECT_TRUE(has(text, "cache: disk")) << text;
+  EXPECT_TRUE(has(text, ": the disk is full\n")) << text;
+  EXPECT_TRUE(has(text, "/r\\x1b, 3 of 17 files, 812 tokens/s\n")) << text;
+  EXPECT_FALSE(has(text, "to be written")) << text;
+}
+
+TEST_F(OutputTest, TiersNameOnlyTheFailuresThatThereWere) {
+  protocol::CacheTier tier;
+  tier.used = 90'000'000;
+  tier.limit = 2'000'000'000;
+  tier.records = 1;
+  tier.hits = 40;
+  EXPECT_EQ(tier_text(tier), "90.0 MB of 2.0 GB, 1 record, 40 hits, 0 missed, 0 evicted");
+  tier.corrupt = 2;
+  tier.failures = 1;
+  EXPECT_TRUE(has(tier_text(tier), ", 2 corrupt, 1 failure")) << tier_text(tier);
+}
+
+TEST_F(OutputTest, WarmingHasABarAndTheTimeThatIsLeft) {
+  protocol::WarmProgress progress;
+  progress.stage = "warming";
+  progress.files_done = 3;
+  progress.files = 17;
+  progress.tokens_done = 6000;
+  progress.tokens = 24'000;
+  progress.bytes = 240'000'000;
+  EXPECT_EQ(warm_progress_text(progress), "[#####...............] 3/17 files, 6,000/24,000 tokens, 240 MB");
+  progress.tokens_per_second = 900;
+  EXPECT_TRUE(has(warm_progress_text(progress), "240 MB, 900 tokens/s, 20.0 s left"));
+  progress.tokens_done = 30'000;  // more than was thought
+  EXPECT_TRUE(has(warm_progress_text(progress), "[####################]"));
+  progress.stage = "reading";
+  EXPECT_EQ(warm_progress_text(progress), "looking at files 3/17 files");
+}
+
+TEST_F(OutputTest, WarmSaysWhatItDid) {
+  protocol::WarmResult result;
+  EXPECT_EQ(warm_summary(result), "there is nothing to warm\n");
+  result.files = 1;
+  result.chunks = 12;
+  result.tokens = 2400;
+  EXPECT_EQ(warm_summary(result), "1 file, 12 chunks (2,400 tokens): all there already\n");
+  result.computed_chunks = 1;
+  result.computed_tokens = 200;
+  result.seconds = 2;
+  result.tokens_per_second = 100;
+  result.stored_bytes = 9'200'000;
+  result.later_chunks = 1;
+  const std::string text = warm_summary(result);
+  EXPECT_TRUE(has(text, ": 1 chunk (200 tokens) computed in 2.0 s, 100 tokens/s, 9.2 MB stored\n")) << text;
+  EXPECT_TRUE(has(text, "1 chunk stands behind an older left context")) << text;
+  result.dry_run = true;
+  EXPECT_TRUE(has(warm_summary(result), ": 1 chunk (200 tokens) would be computed\n"));
+  result.background = true;
+  EXPECT_TRUE(has(warm_summary(result), "in the background"));
+}
+
+TEST_F(OutputTest, CacheTellsTiersModelsAndRepositories) {
+  protocol::CacheStatsResult stats;
+  EXPECT_TRUE(has(cache_text(stats, plain_), "0 exact, 0 approximate, 0 missed"));
+  stats.models = {{std::string(64, 'a'), "/m/a.gguf", true, 96, 1'050'000'000},
+                  {std::string(64, 'b'), "", false, 1, 1000}};
+  stats.roots = {{"/r", 17, 96, 1'050'000'000, {"", "net"}}};
+  const std::string text = cache_text(stats, plain_);
+  EXPECT_TRUE(has(text, "aaaaaaaaaaaa       96  1.1 GB  /m/a.gguf (in use)\n")) << text;
+  EXPECT_TRUE(has(text, "unknown\n")) << text;
+  EXPECT_TRUE(has(text, "17      96  1.1 GB  ., net\n")) << text;
+}
+
+TEST_F(OutputTest, ChunksThatAreAbsentShowNothingElse) {
+  protocol::CacheInspectResult file;
+  protocol::CacheChunk there;
+  there.first_line = 1;
+  there.last_line = 42;
+  there.tokens = 310;
+  there.content = std::string(64, 'c');
+  there.prefix = std::string(64, 'd');
+  there.where = "memory";
+  there.bytes = 14'284'800;
+  there.codec = "bf16";
+  there.left = "older";
+  there.rebuild_ms = 380;
+  protocol::CacheChunk absent;
+  absent.first_line = 43;
+  absent.last_line = 50;
+  absent.where = "absent";
+  file.chunks = {there, absent};
+  const std::string text = chunks_text(file, plain_);
+  EXPECT_TRUE(has(text, " 1-42     310  memory  14.3 MB  bf16   older")) << text;
+  EXPECT_TRUE(has(text, "43-50       0  absent\n")) << text;
 }
 
 TEST_F(OutputTest, ModelsThatCannotBeUsedSayWhy) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A daemon without an engine, made of the real pieces in the order that daemonise.h asks for: what the
-// client's tests start. Flags: --socket=PATH --build=ID --starts=FILE (each daemon that serves adds its pid),
-// and how to misbehave: --fail=MESSAGE, --crash, --crash-on-handshake.
+// client's tests start. It answers with made-up numbers. Flags: --socket=PATH --build=ID --starts=FILE (each
+// daemon that serves adds its pid), and how to misbehave: --fail=MESSAGE, --crash, --crash-on-handshake.
 #include <unistd.h>
 
 #include <csignal>
@@ -69,6 +69,77 @@ void bind_ask(Binder& binder, const std::filesystem::path& dir) {
       });
 }
 
+/// `warm` of "wait" is like that of `ask`, of "fail" fails; of anything else it says what it was asked for:
+/// each path is a file of two chunks, one of which is there already.
+void bind_warm(Binder& binder, const std::filesystem::path& dir) {
+  using protocol::WarmResult;
+  binder.add<protocol::WarmParams, WarmResult>(
+      "warm", RunOn::kWorker,
+      [=](const RequestContext& context, const protocol::WarmParams& params, const Reply<WarmResult>& reply) {
+        const std::string first = params.paths.empty() ? "." : params.paths.front();
+        if (first == "fail") return reply(fail(ErrorCode::kNotFound, "fail: no such file or folder"));
+        context.notify("warm/progress", protocol::WarmProgress{.stage = "warming", .path = first});
+        if (first == "wait") {
+          while (!context.stop().stop_requested()) sleep_a_little();
+          std::ofstream(dir / "cancelled") << "cancelled";
+          return reply(fail(ErrorCode::kCancelled, "cancelled"));
+        }
+        WarmResult result;
+        result.root = params.directory;
+        result.note = params.since;
+        result.files = static_cast<std::int64_t>(params.paths.size());
+        result.chunks = 2 * result.files;
+        result.tokens = 200 * result.files;
+        result.computed_chunks = result.files;
+        result.computed_tokens = 100 * result.files;
+        result.skipped = {{".env", "secret"}};
+        result.background = params.background;
+        result.dry_run = params.dry_run;
+        reply(result);
+      });
+}
+
+void bind_cache(Binder& binder) {
+  using namespace protocol;
+  binder.add<Nothing, CacheStatsResult>("cache/stats", RunOn::kIo, [](auto, auto, auto reply) {
+    CacheStatsResult stats;
+    stats.tiers.emplace_back().name = "disk";
+    stats.models = {{std::string(64, 'a'), "/m/a.gguf", true, 7, 700'000}};
+    stats.roots = {{"/r", 2, 7, 700'000, {""}}};
+    stats.reuse = {5, 6, 7};
+    reply(stats);
+  });
+  binder.add<CacheInspectParams, CacheInspectResult>(
+      "cache/inspect", RunOn::kIo, [](auto, const auto& params, auto reply) {
+        CacheChunk chunk;
+        chunk.first_line = 1;
+        chunk.last_line = 9;
+        chunk.where = "absent";
+        reply(CacheInspectResult{params.directory, params.path, false, {chunk}});
+      });
+  binder.add<CacheEvictParams, CacheEvictResult>(
+      "cache/evict", RunOn::kIo, [](auto, const auto& params, auto reply) {
+        if (params.model == "none") return reply(fail(ErrorCode::kNotFound, "no model begins with none"));
+        reply(CacheEvictResult{static_cast<std::uint64_t>(params.older_than_s), 1000, params.dry_run});
+      });
+  binder.add<CacheClearParams, CacheEvictResult>("cache/clear", RunOn::kIo,
+                                                 [](auto, const auto& params, auto reply) {
+                                                   reply(CacheEvictResult{7, 700'000, params.dry_run});
+                                                 });
+  binder.add<Nothing, CacheVerifyResult>("cache/verify", RunOn::kIo, [](auto context, auto, auto reply) {
+    context.notify("cache/progress", CacheProgress{3, 7});
+    reply(CacheVerifyResult{7, 1});
+  });
+  binder.add<CachePinParams, CachePinResult>(
+      "cache/pin", RunOn::kIo, [](auto, const auto& params, auto reply) {
+        using Pins = std::vector<std::string>;
+        reply(CachePinResult{params.directory, params.remove ? Pins() : Pins{params.path}});
+      });
+  binder.add<SkippedParams, SkippedResult>("skipped", RunOn::kIo, [](auto, const auto& params, auto reply) {
+    reply(SkippedResult{params.directory, "a note", {{".env", "secret"}}});
+  });
+}
+
 int serve(const Flags& flags, StartReport report) {
   const auto flag = [&](std::string_view name) {
     const auto found = flags.find(name);
@@ -88,6 +159,8 @@ int serve(const Flags& flags, StartReport report) {
   Binder binder;
   Server server(*listener, binder, {.handle_signals = true});
   bind_ask(binder, files->socket.parent_path());
+  bind_warm(binder, files->socket.parent_path());
+  bind_cache(binder);
   if (flags.contains("crash-on-handshake")) {
     binder.add<protocol::InitializeParams, protocol::InitializeResult>(
         "initialize", RunOn::kIo,
