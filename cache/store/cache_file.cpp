@@ -112,24 +112,28 @@ Result<void> CacheFile::write(const std::function<Result<void>(LmdbEnv::Write&)>
     }
   }
   const std::unique_lock lock(mutex_);
+  if (env_ != nullptr && !env_->wait_idle()) {
+    return fail(ErrorCode::kBusy, "the cache's file is in use and cannot be made anew now");
+  }
   env_.reset();
   if (auto made = ensure_private_dir(directory_); !made) return made;
   if (auto opened = open_or_begin_anew(); !opened) return opened;
   return env_->write(body);
 }
 
-Result<void> CacheFile::grow() {
+Result<bool> CacheFile::grow() {
   const std::shared_lock lock(mutex_);
   if (env_ == nullptr) return fail(ErrorCode::kIo, "the cache file is closed");
   const std::uint64_t map = env_->map_bytes();
   const std::uint64_t wanted = std::min(map + std::min(map, kMapStep), limits_.max_bytes / kPage * kPage);
-  if (wanted <= map) return fail(ErrorCode::kBusy, "the file is as large as max_disk allows");
+  if (wanted <= map) return false;
   struct statvfs disk {};
   if (::statvfs(directory_.c_str(), &disk) == 0 &&
       static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize < limits_.free_floor + (wanted - map)) {
-    return fail(ErrorCode::kBusy, "the disk is nearly full");
+    return false;
   }
-  return env_->resize(wanted);
+  if (auto resized = env_->resize(wanted); !resized) return fail(resized.error());
+  return true;
 }
 
 Result<void> CacheFile::grow_to_forget() {

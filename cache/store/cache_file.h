@@ -38,8 +38,9 @@ class CacheFile {
   /// As LmdbEnv::write; heals, and tries once more, when the file turns out damaged or gone. No read of this
   /// thread may be alive.
   [[nodiscard]] Result<void> write(const std::function<Result<void>(LmdbEnv::Write&)>& body);
-  /// Lets the file grow by a step; kBusy at the limit, or where the disk is nearly full.
-  [[nodiscard]] Result<void> grow();
+  /// Lets the file grow by a step; false at the limit, or where the disk is nearly full. kBusy when reads
+  /// that do not end hold the map where it is.
+  [[nodiscard]] Result<bool> grow();
   /// A little room beyond the limit: even forgetting writes a few pages before it frees others.
   [[nodiscard]] Result<void> grow_to_forget();
   /// Writes the file anew without its free pages.

@@ -105,25 +105,27 @@ void EvictionOrder::erase(const Digest& key) {
   entries_.erase(found);
 }
 
-void EvictionOrder::set_referenced(const Digest& key, bool referenced) {
+bool EvictionOrder::set_referenced(const Digest& key, bool referenced) {
   const auto found = entries_.find(key);
-  if (found == entries_.end() || found->second.entry.referenced == referenced) return;
+  if (found == entries_.end() || found->second.entry.referenced == referenced) return false;
   leave(key, found->second);
   found->second.entry.referenced = referenced;
   enter(key, found->second);
+  return true;
 }
 
-void EvictionOrder::set_pinned(const Digest& key, bool pinned) {
+bool EvictionOrder::set_pinned(const Digest& key, bool pinned) {
   if (pinned) {
     pinned_.insert(key);
   } else {
     pinned_.erase(key);
   }
   const auto found = entries_.find(key);
-  if (found == entries_.end() || found->second.entry.pinned == pinned) return;
+  if (found == entries_.end() || found->second.entry.pinned == pinned) return false;
   leave(key, found->second);
   found->second.entry.pinned = pinned;
   enter(key, found->second);
+  return true;
 }
 
 const EvictionOrder::Entry* EvictionOrder::find(const Digest& key) const {

@@ -44,9 +44,11 @@ class EvictionOrder {
   [[nodiscard]] double new_credit(const Entry& entry) const;
   /// After entries of an earlier run were inserted: new ones shall not rank below all of them.
   void restore_floor();
-  void set_referenced(const Digest& key, bool referenced);
+  /// Like set_pinned, true if that is news of an entry that is there.
+  bool set_referenced(const Digest& key, bool referenced);
   /// Holds for an entry of this key that comes later, too.
-  void set_pinned(const Digest& key, bool pinned);
+  bool set_pinned(const Digest& key, bool pinned);
+  [[nodiscard]] bool is_pinned(const Digest& key) const { return pinned_.contains(key); }
 
   [[nodiscard]] const Entry* find(const Digest& key) const;
   /// The next to go that `spared` does not hold back.

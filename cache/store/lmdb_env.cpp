@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
@@ -15,6 +16,7 @@ namespace kvboost::cache {
 namespace {
 
 constexpr unsigned kDbCount = kTableNames.size();
+constexpr auto kReadsEndWithin = std::chrono::seconds(2);
 
 Error error_of(const char* what, int code) {
   ErrorCode kind = ErrorCode::kIo;
@@ -66,7 +68,6 @@ struct LmdbEnv::Impl {
   std::mutex reads_mutex;
   std::condition_variable reads_changed;
   int reads = 0;
-  bool resizing = false;
 
   ~Impl() {
     if (env != nullptr) mdb_env_close(env);
@@ -89,6 +90,10 @@ struct LmdbEnv::Impl {
     if (::stat(file.c_str(), &status) != 0) return fail_errno(file.string(), errno);
     inode = status.st_ino;
     return check_length(static_cast<std::uint64_t>(status.st_size));
+  }
+
+  bool idle(std::unique_lock<std::mutex>& lock) {
+    return reads_changed.wait_for(lock, kReadsEndWithin, [&] { return reads == 0; });
   }
 
   /// Reading a page behind the end of a file that was cut short would be SIGBUS, not an error.
@@ -151,8 +156,7 @@ LmdbEnv::Read::~Read() = default;
 
 Result<std::shared_ptr<LmdbEnv::Read>> LmdbEnv::read() {
   {
-    std::unique_lock lock(impl_->reads_mutex);
-    impl_->reads_changed.wait(lock, [&] { return !impl_->resizing; });
+    const std::lock_guard lock(impl_->reads_mutex);
     ++impl_->reads;
   }
   auto read = std::make_unique<Read::Impl>();
@@ -186,14 +190,16 @@ Result<void> LmdbEnv::Read::for_each_value(Table table, Bytes key,
   return {};
 }
 
-Result<void> LmdbEnv::Read::for_each(Table table, const std::function<bool(Bytes, Bytes)>& visit) const {
+Result<void> LmdbEnv::Read::for_each(Table table, const std::function<bool(Bytes, Bytes)>& visit,
+                                     Bytes from) const {
   auto cursor = open_cursor(impl_->txn, impl_->env->dbi[static_cast<std::size_t>(table)]);
   if (!cursor) return fail(cursor.error());
-  MDB_val k{};
+  MDB_val k = val(from);
   MDB_val v{};
-  int code = 0;
-  while ((code = mdb_cursor_get(cursor->get(), &k, &v, MDB_NEXT)) == 0) {
+  int code = mdb_cursor_get(cursor->get(), &k, &v, from.empty() ? MDB_FIRST : MDB_SET_RANGE);
+  while (code == 0) {
     if (!visit(bytes(k), bytes(v))) return {};
+    code = mdb_cursor_get(cursor->get(), &k, &v, MDB_NEXT);
   }
   if (code != MDB_NOTFOUND) return fail(error_of("read", code));
   return {};
@@ -244,15 +250,17 @@ Result<void> LmdbEnv::Write::clear(Table table) {
   return {};
 }
 
+bool LmdbEnv::wait_idle() {
+  std::unique_lock lock(impl_->reads_mutex);
+  return impl_->idle(lock);
+}
+
 Result<void> LmdbEnv::resize(std::uint64_t map_bytes) {
   const std::lock_guard writes(impl_->write_mutex);
   std::unique_lock lock(impl_->reads_mutex);
-  impl_->resizing = true;
-  impl_->reads_changed.wait(lock, [&] { return impl_->reads == 0; });
-  const int code = mdb_env_set_mapsize(impl_->env, map_bytes);
-  impl_->resizing = false;
-  impl_->reads_changed.notify_all();
-  if (code != 0) return fail(error_of("map", code));
+  if (!impl_->idle(lock)) return fail(ErrorCode::kBusy, "the cache's map is in use and cannot grow now");
+  if (const int code = mdb_env_set_mapsize(impl_->env, map_bytes); code != 0)
+    return fail(error_of("map", code));
   return {};
 }
 

@@ -44,7 +44,10 @@ class LmdbEnv {
   /// Runs `body` in a write transaction, committed if it returns no error.
   [[nodiscard]] Result<void> write(const std::function<Result<void>(Write&)>& body);
 
-  /// Waits for live reads, then sets the map's size.
+  /// Waits a little for live reads to end; false when some still live. Reads go on beginning meanwhile, so
+  /// that who holds one may begin another.
+  [[nodiscard]] bool wait_idle();
+  /// Sets the map's size; kBusy when reads do not end.
   [[nodiscard]] Result<void> resize(std::uint64_t map_bytes);
   [[nodiscard]] std::uint64_t map_bytes() const;
   /// Bytes of the file that hold data or free pages.
@@ -70,8 +73,9 @@ class LmdbEnv::Read {
   /// Every value under one key (kContents) or every pair (the others); `visit` returns false to stop.
   [[nodiscard]] Result<void> for_each_value(Table table, Bytes key,
                                             const std::function<bool(Bytes value)>& visit) const;
-  [[nodiscard]] Result<void> for_each(Table table,
-                                      const std::function<bool(Bytes key, Bytes value)>& visit) const;
+  /// In the order of the keys, those from `from` on.
+  [[nodiscard]] Result<void> for_each(Table table, const std::function<bool(Bytes key, Bytes value)>& visit,
+                                      Bytes from = {}) const;
 
  private:
   friend class LmdbEnv;

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/log.h"
+#include "cache/store/meta_row.h"
 
 namespace kvboost::cache {
 namespace {
@@ -28,43 +29,9 @@ Digest digest_of(Bytes bytes) {
   return digest;
 }
 
-/// The value of table meta as it lies on disk.
-struct MetaValue {
-  std::uint64_t bytes = 0;
-  double credit = 0;
-  float importance = 0;
-  float rebuild_ms = 0;
-  std::int64_t last_use = 0;
-  Digest model;
-  std::uint8_t referenced = 1;
-  std::uint8_t pinned = 0;
-  std::array<std::uint8_t, 6> zero{};
-};
-static_assert(sizeof(MetaValue) == 72 && std::is_trivially_copyable_v<MetaValue>);
-
-MetaValue to_disk(const EvictionOrder::Entry& entry) {
-  return {entry.bytes,
-          entry.credit,
-          entry.importance,
-          entry.rebuild_ms,
-          entry.last_use,
-          entry.model,
-          static_cast<std::uint8_t>(entry.referenced),
-          static_cast<std::uint8_t>(entry.pinned),
-          {}};
-}
-
-/// What is told of a record of `bytes`; nothing of it is trusted to be more than a hint.
-EvictionOrder::Entry from_disk(std::uint64_t bytes, const std::optional<Bytes>& value) {
-  MetaValue meta;
-  if (value && value->size() == sizeof meta) std::memcpy(&meta, value->data(), sizeof meta);
-  return {bytes,       meta.importance, meta.rebuild_ms, meta.referenced != 0, meta.pinned != 0,
-          meta.credit, meta.model,      meta.last_use};
-}
-
-Result<void> put_meta(LmdbEnv::Write& txn, const Digest& key, const EvictionOrder::Entry& entry) {
-  const MetaValue meta = to_disk(entry);
-  return txn.put(Table::kMeta, bytes_of(key), std::as_bytes(std::span(&meta, 1)));
+Result<void> put_entry(LmdbEnv::Write& txn, const Digest& key, const EvictionOrder::Entry& entry) {
+  const MetaRow row = meta_row_of(entry);
+  return txn.put(Table::kMeta, bytes_of(key), std::as_bytes(std::span(&row, 1)));
 }
 
 /// Uses of records that are there still.
@@ -73,7 +40,7 @@ Result<void> put_uses(LmdbEnv::Write& txn, const std::vector<std::pair<Digest, E
     auto there = txn.get(Table::kBlocks, bytes_of(key));
     if (!there) return fail(there.error());
     if (!*there) continue;
-    if (auto put = put_meta(txn, key, entry); !put) return put;
+    if (auto put = put_entry(txn, key, entry); !put) return put;
   }
   return {};
 }
@@ -104,7 +71,7 @@ Result<void> LmdbStore::load_meta(LmdbEnv& env) {
     if (!meta) {
       told = fail(meta.error());
     } else if (key.size() == sizeof(Digest)) {
-      entries.emplace_back(digest_of(key), from_disk(record.size(), *meta));
+      entries.emplace_back(digest_of(key), entry_of(record.size(), *meta));
     }
     return told.has_value();
   });
@@ -208,7 +175,9 @@ Result<void> LmdbStore::write_with_room(std::uint64_t bytes, const std::function
     if (done) done = write();
     if (done) return {};
     if (done.error().code != ErrorCode::kBusy) return fail(failed(done.error()));
-    if (auto grown = file_->grow(); grown) continue;
+    auto grown = file_->grow();
+    if (!grown) return fail(grown.error());
+    if (*grown) continue;
     // The file may not grow: free pages are too scattered for a run of this length. More of them make one.
     auto evicted = evict(bytes);
     if (!evicted) return fail(failed(evicted.error()));
@@ -227,12 +196,13 @@ Result<void> LmdbStore::put_once(const SealedRecord& record) {
   {
     const std::lock_guard lock(mutex_);
     entry.credit = order_.new_credit(entry);
+    entry.pinned = order_.is_pinned(info.prefix_key);
   }
   auto written = file_->write([&](LmdbEnv::Write& txn) -> Result<void> {
     if (auto put = txn.put(Table::kBlocks, bytes_of(info.prefix_key), record.bytes()); !put) return put;
     if (auto put = txn.put(Table::kContents, bytes_of(info.content_key), bytes_of(info.prefix_key)); !put)
       return put;
-    return put_meta(txn, info.prefix_key, entry);
+    return put_entry(txn, info.prefix_key, entry);
   });
   if (!written) return written;
   const std::lock_guard lock(mutex_);
@@ -330,14 +300,12 @@ Result<std::uint64_t> LmdbStore::verify(const std::function<bool(std::uint64_t, 
 
 void LmdbStore::set_referenced(const Digest& prefix_key, bool referenced) {
   const std::lock_guard lock(mutex_);
-  order_.set_referenced(prefix_key, referenced);
-  used_.insert(prefix_key);
+  if (order_.set_referenced(prefix_key, referenced)) used_.insert(prefix_key);
 }
 
 void LmdbStore::set_pinned(const Digest& prefix_key, bool pinned) {
   const std::lock_guard lock(mutex_);
-  order_.set_pinned(prefix_key, pinned);
-  used_.insert(prefix_key);
+  if (order_.set_pinned(prefix_key, pinned)) used_.insert(prefix_key);
 }
 
 Result<void> LmdbStore::write_rows(std::uint64_t bytes,

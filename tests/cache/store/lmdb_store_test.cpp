@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
 #include <thread>
 
@@ -157,6 +158,23 @@ TEST_F(LmdbStoreTest, OtherFormatsBesideItAreLeftAlone) {
   auto store = open();
   ASSERT_TRUE(store->put(record_of(1, 50'000)).has_value());
   EXPECT_TRUE(fs::exists(directory_ / "kv-v0" / "data.mdb"));
+}
+
+/// The map cannot grow under a read; neither may a read of this thread wait for the growth.
+TEST_F(LmdbStoreTest, WhoHoldsARecordMayReadAnotherWhileTheFileMustGrow) {
+  auto store = open(128 * kMegabyte);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(store->put(record_of(i, 4 * kMegabyte)).has_value());
+  auto held = store->get(prefix_key(0));
+  ASSERT_TRUE(held && *held);
+  std::atomic<bool> done = false;
+  std::jthread writer([&] {
+    EXPECT_EQ(store->put(record_of(10, 56 * kMegabyte)).error().code, ErrorCode::kBusy);
+    done = true;
+  });
+  while (!done) EXPECT_TRUE(has(*store, 1, 4 * kMegabyte));
+  EXPECT_EQ(store->stats().front().evictions, 0U);
+  held = std::nullopt;
+  EXPECT_TRUE(store->put(record_of(10, 56 * kMegabyte)).has_value());
 }
 
 TEST_F(LmdbStoreTest, ErasesManyAtOnce) {
