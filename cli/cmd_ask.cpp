@@ -45,6 +45,7 @@ protocol::AskParams to_params(const Session& session, Request request, const Ask
   params.question = std::move(request.question);
   params.paths = std::move(request.paths);
   params.continue_conversation = arguments.continue_conversation;
+  params.reuse = !arguments.no_reuse;
   params.max_tokens = static_cast<std::int32_t>(config.integer("max_tokens"));
   params.temperature = config.number("temperature");
   params.top_k = static_cast<std::int32_t>(config.integer("top_k"));
@@ -157,18 +158,21 @@ std::vector<std::string> left_out_lines(const std::vector<protocol::AskLeftOut>&
 }
 
 std::string explain(const AskResult& result, const Terminal& terminal) {
-  Table files({{"file"}, {"lines", true}, {"tokens", true}, {"reused", true}, {"score", true}});
+  Table files(
+      {{"file"}, {"lines", true}, {"tokens", true}, {"reused", true}, {"loaded", true}, {"score", true}});
   for (const protocol::AskFile& file : result.files) {
     files.add({file.path, lines_text(file), human_count(file.tokens), human_count(file.reused),
-               decimal(file.score, 2)});
+               human_count(file.loaded), decimal(file.score, 2)});
   }
-  files.add({"whole prompt", "", human_count(result.prompt_tokens), human_count(result.reused_tokens), ""},
-            std::vector<Style>(5, Style::kStrong));
+  files.add(
+      {"whole prompt", "", human_count(result.prompt_tokens), human_count(result.reused_tokens), "", ""},
+      std::vector<Style>(6, Style::kStrong));
   const protocol::AskTimings& times = result.timings;
   return files.text(terminal) + "\n" +
          fields(terminal,
                 {{"look-up", milliseconds(times.lookup_ms)},
                  {"queue", milliseconds(times.queue_ms)},
+                 {"load", milliseconds(times.load_ms) + ", " + plural(result.reuse.exact, "chunk")},
                  {"prefill", milliseconds(times.prefill_ms)},
                  {"first token", milliseconds(times.first_token_ms)},
                  {"answer", plural(result.answer_tokens, "token") + " in " + milliseconds(times.decode_ms) +

@@ -14,6 +14,7 @@ struct AskArguments {
   std::vector<std::string> words;  // the question, unless `file` has it, then paths
   std::string file;
   bool continue_conversation = false;
+  bool no_reuse = false;
   bool explain = false;
   bool json = false;
 };

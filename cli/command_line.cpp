@@ -89,6 +89,7 @@ void ask_command(CLI::App& root, Invocation& invocation) {
       ->type_name("FILE");
   app.add_flag("-c,--continue", arguments->continue_conversation,
                "Go on with this repository's last conversation");
+  app.add_flag("--no-reuse", arguments->no_reuse, "Read every token anew and store nothing, to compare with");
   app.add_flag("-x,--explain", arguments->explain,
                "Tell on standard error what was read, reused, and how long it took");
   add_json_flag(app, arguments->json);

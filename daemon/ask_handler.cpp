@@ -31,8 +31,8 @@ engine::GenerateParams generate_params(const protocol::AskParams& params) {
   return generate;
 }
 
-/// The runs of chunks of a plan, each with how much of it was live already.
-std::vector<protocol::AskFile> files_of(const PromptPlan& plan, std::span<const std::int32_t> reused) {
+/// The runs of chunks of a plan, each with how much of it need not be computed.
+std::vector<protocol::AskFile> files_of(const PromptPlan& plan, std::span<const PartRead> read) {
   std::vector<protocol::AskFile> files;
   for (std::size_t i = 0; i < plan.parts.size(); ++i) {
     const PlanPart& part = plan.parts[i];
@@ -44,9 +44,23 @@ std::vector<protocol::AskFile> files_of(const PromptPlan& plan, std::span<const 
     if (file.first_line == 0) file.first_line = part.first_line;
     file.last_line = part.last_line;
     file.tokens += static_cast<std::int32_t>(part.tokens.size());
-    file.reused += reused[i];
+    file.reused += read[i].live + read[i].loaded;
+    file.loaded += read[i].loaded;
   }
   return files;
+}
+
+/// The chunks of a plan that had to be found or computed.
+protocol::ReuseCount reuse_count(const PromptPlan& plan, std::span<const PartRead> read) {
+  protocol::ReuseCount count;
+  for (std::size_t i = 0; i < plan.parts.size(); ++i) {
+    if (plan.parts[i].kind == PartKind::kLiteral || read[i].loaded + read[i].computed == 0) continue;
+    const Match match = read[i].match;
+    ++(match == Match::kExact         ? count.exact
+       : match == Match::kApproximate ? count.approximate
+                                      : count.missed);
+  }
+  return count;
 }
 
 }  // namespace
@@ -153,11 +167,19 @@ std::int32_t AskHandler::prompt_budget(std::int32_t context, const protocol::Ask
   return params.paths.empty() && limit > 0 ? std::min(limit, most) : most;
 }
 
+std::optional<Reuse> AskHandler::reuse_of(const LoadedModel& model, const Run& run) const {
+  if (!model.names || !run.params.reuse) return std::nullopt;
+  return Reuse{&parts_.blocks, model.names->model, model.names->context};
+}
+
 void AskHandler::answer_on_engine(const std::shared_ptr<Run>& run) {
   LoadedModel& model = **run->model;
   const auto started = Clock::now();
   AnswerRequest request;
   request.plan = &run->plan;
+  request.fresh = !run->params.reuse;
+  const auto reuse = reuse_of(model, *run);
+  if (reuse) request.reuse = &*reuse;
   request.generate = generate_params(run->params);
   request.stop = run->context.stop();
   request.progress = [&](std::int32_t done, std::int32_t total) {
@@ -190,14 +212,16 @@ protocol::AskResult AskHandler::result_of(const Run& run, const Answered& answer
   result.prompt_tokens = answered.prompt_tokens;
   result.reused_tokens = answered.reused_tokens;
   result.answer_tokens = static_cast<std::int32_t>(answered.generated.tokens.size());
-  result.files = files_of(run.plan, answered.reused_by_part);
+  result.reuse = reuse_count(run.plan, answered.read.parts);
+  result.files = files_of(run.plan, answered.read.parts);
   for (const LeftOut& left : run.plan.left_out) result.left_out.push_back({left.path, left.reason});
 
   protocol::AskTimings& timings = result.timings;
   const auto received = run.context.received();
   timings.lookup_ms = ms_between(received, run.planned) - run.waited_ms;
   timings.queue_ms = run.waited_ms + queued_ms;
-  timings.prefill_ms = answered.prefill_ms;
+  timings.load_ms = answered.read.load_ms;
+  timings.prefill_ms = answered.read.prefill_ms;
   if (const auto first = run.context.written_at("ask/token", std::chrono::milliseconds(50))) {
     timings.first_token_ms = ms_between(received, *first);
   }

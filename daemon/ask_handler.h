@@ -7,11 +7,13 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "base/config.h"
 #include "daemon/metrics.h"
 #include "daemon/net/binder.h"
 #include "daemon/pipeline/answer.h"
+#include "daemon/pipeline/block_cache.h"
 #include "daemon/pipeline/conversations.h"
 #include "daemon/pipeline/model_host.h"
 #include "daemon/pipeline/scheduler.h"
@@ -29,6 +31,7 @@ class AskHandler {
     ModelHost& models;
     Repositories& repositories;
     Conversations& conversations;
+    BlockCache& blocks;
     Metrics& metrics;
   };
   /// Everything in `parts` must outlive the requests.
@@ -44,6 +47,7 @@ class AskHandler {
   [[nodiscard]] Result<PromptPlan> first_turn(Run& run);
   [[nodiscard]] Result<PromptPlan> next_turn(Run& run);
   [[nodiscard]] std::int32_t prompt_budget(std::int32_t context, const protocol::AskParams& params) const;
+  [[nodiscard]] std::optional<Reuse> reuse_of(const LoadedModel& model, const Run& run) const;
   [[nodiscard]] static protocol::AskResult result_of(const Run& run, const Answered& answered,
                                                      double queued_ms);
   void remember(Run& run, const Answered& answered);

@@ -56,9 +56,12 @@ Result<Service::Places> places(const DaemonFiles& files) {
   if (auto made = ensure_private_dir(*state); !made) return fail(made.error());
   auto config = config_dir();
   if (!config) return fail(config.error());
+  auto cache = cache_dir();
+  if (!cache) return fail(cache.error());
   return Service::Places{.socket = files.socket,
                          .log_file = *state / "kvboostd.log",
                          .state = *state,
+                         .cache = *cache,
                          .config_file = *config / "kvboost.toml",
                          .version = std::string(version()),
                          .build = std::string(build_id())};

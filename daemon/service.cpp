@@ -47,7 +47,16 @@ cache::ChunkOptions chunk_options(const Config& config) {
 }
 
 ModelLimits model_limits(const Config& config) {
-  return {static_cast<std::int32_t>(config.integer("live_sequences")), config.bytes("max_memory")};
+  return {static_cast<std::int32_t>(config.integer("live_sequences")), config.bytes("max_memory") / 2};
+}
+
+BlockCache::Options block_options(const Config& config, const std::filesystem::path& directory) {
+  BlockCache::Options options;
+  if (config.bytes("max_disk") > 0) options.directory = directory;
+  options.max_memory = config.bytes("max_memory") / 2;
+  options.disk = {config.bytes("max_disk"), config.bytes("min_free_disk")};
+  options.codec = cache::parse_codec(config.text("codec")).value_or(cache::Codec::kBf16);
+  return options;
 }
 
 std::optional<std::filesystem::path> conversation_dir(const Config& config,
@@ -73,12 +82,19 @@ Service::Service(Config config, Places places, ModelCatalog catalog, Server& ser
       server_(server),
       repositories_({.max_file_bytes = config_.bytes("max_file_size"), .chunking = chunk_options(config_)}),
       conversations_(conversation_dir(config_, places_.state)),
+      blocks_(block_options(config_, places_.cache)),
+      fingerprints_(places_.state / "models"),
       model_(config_.text("model")),
       engine_thread_("kv-engine", 1),
       models_(
-          engine_thread_, [this] { return chosen_model(); }, engine_options(config_), model_limits(config_)),
+          engine_thread_, [this] { return chosen_model(); }, engine_options(config_), model_limits(config_),
+          [this](const auto& file, auto compute, const auto& stop) {
+            return fingerprint(file, compute, stop);
+          }),
+      manifest_(blocks_.store()),
+      warmer_({engine_thread_, models_, blocks_, manifest_}),
       workers_("kv-worker", kWorkers),
-      ask_({config_, workers_, engine_thread_, models_, repositories_, conversations_, metrics_}),
+      ask_({config_, workers_, engine_thread_, models_, repositories_, conversations_, blocks_, metrics_}),
       house_([this](const std::stop_token& stop) { keep_house(stop); }) {}
 
 Service::~Service() {
@@ -133,6 +149,15 @@ void Service::bind_models(Binder& binder) {
         }
         reply(used);
       });
+}
+
+Result<Digest> Service::fingerprint(const std::filesystem::path& file, engine::ComputeType compute,
+                                    const std::stop_token& stop) {
+  return fingerprints_.of(file,
+                          {.dtype = name_of(compute),
+                           .force_tokenizer = config_.flag("force_tokenizer"),
+                           .block_format = cache::kRecordVersion},
+                          stop);
 }
 
 Result<std::filesystem::path> Service::chosen_model() const {

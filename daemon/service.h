@@ -14,14 +14,17 @@
 #include <thread>
 
 #include "base/config.h"
+#include "cache/key/model_fingerprint.h"
 #include "daemon/ask_handler.h"
 #include "daemon/metrics.h"
 #include "daemon/models/model_catalog.h"
 #include "daemon/net/binder.h"
 #include "daemon/net/server.h"
+#include "daemon/pipeline/block_cache.h"
 #include "daemon/pipeline/conversations.h"
 #include "daemon/pipeline/model_host.h"
 #include "daemon/pipeline/scheduler.h"
+#include "daemon/pipeline/warmer.h"
 #include "daemon/prompt/repositories.h"
 
 namespace kvboost::daemon {
@@ -33,6 +36,7 @@ class Service {
     std::filesystem::path socket;
     std::filesystem::path log_file;
     std::filesystem::path state;        // conversations go below it
+    std::filesystem::path cache;        // stored chunks go below it
     std::filesystem::path config_file;  // the user's: `model use` writes there
     std::string version;
     std::string build;
@@ -52,6 +56,8 @@ class Service {
  private:
   /// The file that the user's choice means now.
   [[nodiscard]] Result<std::filesystem::path> chosen_model() const;
+  [[nodiscard]] Result<Digest> fingerprint(const std::filesystem::path& file, engine::ComputeType compute,
+                                           const std::stop_token& stop);
   [[nodiscard]] protocol::StatusResult status() const;
   [[nodiscard]] protocol::DoctorResult examine(const std::stop_token& stop);
   void bind_models(Binder& binder);
@@ -66,10 +72,14 @@ class Service {
   Metrics metrics_;
   Repositories repositories_;
   Conversations conversations_;
+  BlockCache blocks_;
+  cache::ModelFingerprints fingerprints_;
   mutable std::mutex model_mutex_;
   std::string model_;  // as the user named it
   Scheduler engine_thread_;
   ModelHost models_;
+  cache::Manifest manifest_;
+  Warmer warmer_;
   Scheduler workers_;  // behind what its jobs use
   AskHandler ask_;
   std::jthread house_;

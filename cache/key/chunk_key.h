@@ -5,7 +5,7 @@
 //
 //   context     = SHA-256("kvboost context" model_fingerprint header)       header, tokens := n:u64 id:u32{n}
 //   content key = SHA-256("kvboost content" context tokens)
-//   prefix key  = SHA-256("kvboost prefix" previous_prefix_key content_key)  the first one's previous: context
+//   prefix key  = SHA-256("kvboost prefix" previous content_key)      previous := prefix_key, or context
 #pragma once
 
 #include <cstdint>

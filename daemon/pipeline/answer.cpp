@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/pipeline/answer.h"
 
-#include <algorithm>
 #include <chrono>
-#include <span>
 #include <utility>
 
 namespace kvboost::daemon {
@@ -13,17 +11,6 @@ using Clock = std::chrono::steady_clock;
 
 double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
-
-/// How many of each part's tokens lie within the first `reused` tokens of the prompt.
-std::vector<std::int32_t> by_part(const PromptPlan& plan, std::int32_t reused) {
-  std::vector<std::int32_t> counts;
-  counts.reserve(plan.parts.size());
-  for (const PlanPart& part : plan.parts) {
-    counts.push_back(std::min(reused, static_cast<std::int32_t>(part.tokens.size())));
-    reused -= counts.back();
-  }
-  return counts;
 }
 
 Error does_not_fit(std::size_t prompt, std::int32_t context) {
@@ -40,26 +27,19 @@ Result<Answered> answer(engine::Engine& engine, LiveSequences& live, const Answe
   const std::int32_t context = engine.info().context;
   if (prompt.size() >= static_cast<std::size_t>(context)) return fail(does_not_fit(prompt.size(), context));
 
-  auto sequence = live.take(prompt);
+  auto sequence = request.fresh ? engine.new_sequence() : live.take(prompt);
   if (!sequence) return fail(sequence.error());
-
-  Answered answered;
-  answered.prompt_tokens = static_cast<std::int32_t>(prompt.size());
-  answered.reused_tokens = sequence->size();
-  answered.reused_by_part = by_part(*request.plan, answered.reused_tokens);
-
-  const auto prefill_start = Clock::now();
-  const auto rest = std::span(prompt).subspan(static_cast<std::size_t>(answered.reused_tokens));
-  const auto total = static_cast<std::int32_t>(rest.size());
-  engine::PrefillOptions options;
-  options.stop = request.stop;
-  if (request.progress) options.progress = [&](std::int32_t done) { request.progress(done, total); };
-  const Result<void> read = engine.prefill(*sequence, rest, options);
-  answered.prefill_ms = ms_since(prefill_start);
+  auto read = read_plan(
+      engine, *sequence,
+      {.plan = request.plan, .reuse = request.reuse, .progress = request.progress, .stop = request.stop});
   if (!read) {
     live.give_back(std::move(*sequence));
     return fail(read.error());
   }
+  Answered answered;
+  answered.read = std::move(*read);
+  answered.prompt_tokens = static_cast<std::int32_t>(prompt.size());
+  for (const PartRead& part : answered.read.parts) answered.reused_tokens += part.live + part.loaded;
 
   const auto decode_start = Clock::now();
   const auto sink = [&](std::string_view text, engine::TokenId token) {

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "daemon/pipeline/live_sequences.h"
+#include "daemon/pipeline/plan_reader.h"
 #include "daemon/prompt/prompt_plan.h"
 #include "engine/engine.h"
 
@@ -18,6 +19,8 @@ namespace kvboost::daemon {
 
 struct AnswerRequest {
   const PromptPlan* plan = nullptr;  // borrowed for the call
+  const Reuse* reuse = nullptr;      // borrowed for the call; null: no stored block is used
+  bool fresh = false;                // no live sequence is gone on from either
   engine::GenerateParams generate;
   std::function<void(std::int32_t done, std::int32_t total)>
       progress;  // prompt tokens read, of those to read
@@ -29,9 +32,8 @@ struct Answered {
   std::string text;
   engine::Generated generated;
   std::int32_t prompt_tokens = 0;
-  std::int32_t reused_tokens = 0;
-  std::vector<std::int32_t> reused_by_part;  // of each part of the plan
-  double prefill_ms = 0;
+  std::int32_t reused_tokens = 0;  // live, or placed from stored blocks
+  PlanRead read;
   double decode_ms = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "cache/key/chunk_key.h"
 
 namespace kvboost::daemon {
 namespace {
@@ -30,17 +31,30 @@ Error naming(const std::filesystem::path& model, Error error) {
   return error;
 }
 
+std::optional<BlockNames> block_names(const ModelHost::Fingerprint& fingerprint, const LoadedModel& model,
+                                      const std::stop_token& stop) {
+  if (!fingerprint) return std::nullopt;
+  const auto digest = fingerprint(model.path, model.engine->info().compute, stop);
+  if (!digest) {
+    log::warn("no KV is stored for {}: {}", model.path.string(), digest.error().text());
+    return std::nullopt;
+  }
+  return BlockNames{*digest, cache::key_context(*digest, model.chat.header())};
+}
+
 Result<std::unique_ptr<LoadedModel>> load_model(const engine::EngineOptions& options,
                                                 const ModelLimits& limits,
+                                                const ModelHost::Fingerprint& fingerprint,
                                                 const std::function<void(double)>& progress,
                                                 std::stop_token stop) {
-  auto engine = engine::Engine::load(options, progress, std::move(stop));
+  auto engine = engine::Engine::load(options, progress, stop);
   if (!engine) return fail(naming(options.model, engine.error()));
   engine::Engine& loaded = **engine;
   auto model = std::make_unique<LoadedModel>(
-      LoadedModel{options.model, std::move(*engine), ChatTemplate::detect(loaded.tokenizer()),
+      LoadedModel{options.model, std::nullopt, std::move(*engine), ChatTemplate::detect(loaded.tokenizer()),
                   LiveSequences(loaded, limits.live_sequences, limits.live_bytes)});
   if (auto warm = warm_up(*model); !warm) return fail(warm.error());
+  model->names = block_names(fingerprint, *model, stop);
   return model;
 }
 
@@ -54,9 +68,10 @@ ModelHost::Lease::~Lease() {
 }
 
 ModelHost::ModelHost(Scheduler& engine_thread, Locate locate, engine::EngineOptions options,
-                     ModelLimits limits)
+                     ModelLimits limits, Fingerprint fingerprint)
     : engine_thread_(&engine_thread),
       locate_(std::move(locate)),
+      fingerprint_(std::move(fingerprint)),
       options_(std::move(options)),
       limits_(limits) {}
 
@@ -132,7 +147,7 @@ void ModelHost::load() {
     snapshot_.path = *path;
   }
   finish_load(load_model(
-      options, limits_,
+      options, limits_, fingerprint_,
       [this](double share) {
         const std::lock_guard lock(mutex_);
         load_percent_ = static_cast<std::int64_t>(share * 100);

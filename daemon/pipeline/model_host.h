@@ -14,6 +14,7 @@
 #include <stop_token>
 #include <string>
 
+#include "base/digest.h"
 #include "base/error.h"
 #include "daemon/pipeline/live_sequences.h"
 #include "daemon/pipeline/scheduler.h"
@@ -22,8 +23,15 @@
 
 namespace kvboost::daemon {
 
+/// What the blocks of a loaded model are named by (cache/key).
+struct BlockNames {
+  Digest model;    // fingerprint
+  Digest context;  // with the header
+};
+
 struct LoadedModel {
   std::filesystem::path path;
+  std::optional<BlockNames> names;  // none: nothing can be stored for it, and why is in the log
   std::unique_ptr<engine::Engine> engine;
   ChatTemplate chat;
   LiveSequences live;
@@ -38,6 +46,10 @@ class ModelHost {
  public:
   /// Finds the file of the model that is wanted; called again for each load that is tried.
   using Locate = std::function<Result<std::filesystem::path>()>;
+
+  /// The model's fingerprint, for its blocks' names. Called on the engine thread once it is loaded.
+  using Fingerprint = std::function<Result<Digest>(const std::filesystem::path& model,
+                                                   engine::ComputeType compute, std::stop_token stop)>;
 
   /// Keeps the model loaded while it lives. Must not outlive the host.
   class Lease {
@@ -69,7 +81,8 @@ class ModelHost {
   };
 
   /// `options.model` is ignored: `locate` says it.
-  ModelHost(Scheduler& engine_thread, Locate locate, engine::EngineOptions options, ModelLimits limits);
+  ModelHost(Scheduler& engine_thread, Locate locate, engine::EngineOptions options, ModelLimits limits,
+            Fingerprint fingerprint = {});
   ~ModelHost();
   ModelHost(const ModelHost&) = delete;
   ModelHost& operator=(const ModelHost&) = delete;
@@ -102,6 +115,7 @@ class ModelHost {
 
   Scheduler* engine_thread_;
   Locate locate_;
+  Fingerprint fingerprint_;
   engine::EngineOptions options_;
   ModelLimits limits_;
 

@@ -72,12 +72,6 @@ static void visit_fields(Of<CacheTier> auto& v, auto& field) {
   field.value("problem", v.problem);
 }
 
-static void visit_fields(Of<ReuseCount> auto& v, auto& field) {
-  field.value("exact", v.exact, kCount);
-  field.value("approximate", v.approximate, kCount);
-  field.value("missed", v.missed, kCount);
-}
-
 static void visit_fields(Of<CacheModel> auto& v, auto& field) {
   field.value("fingerprint", v.fingerprint, kRequired);
   field.path("path", v.path);

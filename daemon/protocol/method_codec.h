@@ -17,6 +17,13 @@ namespace kvboost::protocol {
 template <class V, class T>
 concept Of = std::same_as<std::remove_const_t<V>, T>;
 
+// Part of results in both files.
+static void visit_fields(Of<ReuseCount> auto& v, auto& field) {
+  field.value("exact", v.exact, kCount);
+  field.value("approximate", v.approximate, kCount);
+  field.value("missed", v.missed, kCount);
+}
+
 template <class T>
 json encode(const T& value) {
   return FieldWriter::write(value);

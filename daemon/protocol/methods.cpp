@@ -28,6 +28,7 @@ static void visit_fields(Of<AskParams> auto& v, auto& field) {
   field.value("question", v.question, kRequired);
   field.paths("paths", v.paths);
   field.value("continue_conversation", v.continue_conversation);
+  field.value("reuse", v.reuse);
   field.value("max_tokens", v.max_tokens, between(1, 1e6));
   field.value("temperature", v.temperature, between(0, 10));
   field.value("top_k", v.top_k, kCount);
@@ -53,6 +54,7 @@ static void visit_fields(Of<AskFile> auto& v, auto& field) {
   field.value("whole_file", v.whole_file);
   field.value("tokens", v.tokens, kCount);
   field.value("reused", v.reused, kCount);
+  field.value("loaded", v.loaded, kCount);
   field.value("score", v.score);
 }
 
@@ -64,6 +66,7 @@ static void visit_fields(Of<AskLeftOut> auto& v, auto& field) {
 static void visit_fields(Of<AskTimings> auto& v, auto& field) {
   field.value("lookup_ms", v.lookup_ms);
   field.value("queue_ms", v.queue_ms);
+  field.value("load_ms", v.load_ms);
   field.value("prefill_ms", v.prefill_ms);
   field.value("first_token_ms", v.first_token_ms);
   field.value("decode_ms", v.decode_ms);
@@ -79,6 +82,7 @@ static void visit_fields(Of<AskResult> auto& v, auto& field) {
   field.value("prompt_tokens", v.prompt_tokens, kCount);
   field.value("reused_tokens", v.reused_tokens, kCount);
   field.value("answer_tokens", v.answer_tokens, kCount);
+  field.object("reuse", v.reuse);
   field.list("files", v.files);
   field.list("left_out", v.left_out);
   field.object("timings", v.timings);

@@ -42,6 +42,7 @@ struct AskParams {
   std::string question;
   std::vector<std::string> paths;  // files or directories to read; empty: chosen by words
   bool continue_conversation = false;
+  bool reuse = true;  // false: read every token anew
   std::int32_t max_tokens = 512;
   double temperature = 0.0;
   std::int32_t top_k = 0;
@@ -65,7 +66,8 @@ struct AskFile {
   std::int32_t last_line = 0;
   bool whole_file = false;
   std::int32_t tokens = 0;
-  std::int32_t reused = 0;  // tokens whose KV was already live
+  std::int32_t reused = 0;  // tokens whose KV was live or stored
+  std::int32_t loaded = 0;  // of these, the stored ones
   double score = 0;
 };
 struct AskLeftOut {
@@ -75,6 +77,7 @@ struct AskLeftOut {
 struct AskTimings {
   double lookup_ms = 0;  // listing, choosing, tokenising
   double queue_ms = 0;   // waiting for the engine, loading the model included
+  double load_ms = 0;    // loading stored KV
   double prefill_ms = 0;
   double first_token_ms = 0;  // TTFT: from the request's last byte read to the first token's byte written
   double decode_ms = 0;
@@ -89,6 +92,7 @@ struct AskResult {
   std::int32_t prompt_tokens = 0;
   std::int32_t reused_tokens = 0;
   std::int32_t answer_tokens = 0;
+  ReuseCount reuse;  // chunks that were not live, by how they were found
   std::vector<AskFile> files;
   std::vector<AskLeftOut> left_out;
   AskTimings timings;

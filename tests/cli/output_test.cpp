@@ -24,7 +24,7 @@ class OutputTest : public testing::Test {
 
 TEST_F(OutputTest, ExplainTellsFilesAndTimes) {
   protocol::AskResult result;
-  result.files = {{"a.cpp", 1, 90, false, 1200, 800, 3.25}, {"b.h", 1, 5, true, 40, 0, 1}};
+  result.files = {{"a.cpp", 1, 90, false, 1200, 800, 610, 3.25}, {"b.h", 1, 5, true, 40, 0, 0, 1}};
   result.prompt_tokens = 1300;
   result.reused_tokens = 800;
   result.answer_tokens = 42;
@@ -36,8 +36,8 @@ TEST_F(OutputTest, ExplainTellsFilesAndTimes) {
                     .decode_ms = 1000,
                     .tokens_per_second = 42};
   const std::string text = explain(result, plain_);
-  EXPECT_TRUE(has(text, "a.cpp          1-90   1,200     800   3.25\n")) << text;
-  EXPECT_TRUE(has(text, "b.h             all      40       0   1.00\n")) << text;
+  EXPECT_TRUE(has(text, "a.cpp          1-90   1,200     800     610   3.25\n")) << text;
+  EXPECT_TRUE(has(text, "b.h             all      40       0       0   1.00\n")) << text;
   EXPECT_TRUE(has(text, "whole prompt          1,300     800\n")) << text;
   EXPECT_TRUE(has(text, "first token  360 ms\n")) << text;
   EXPECT_TRUE(has(text, "42 tokens in 1.0 s, 42.0 tokens/s, ended by end\n")) << text;

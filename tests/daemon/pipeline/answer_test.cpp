@@ -27,13 +27,15 @@ TEST_F(AnswerTest, SaysOfEachPartWhatWasReused) {
   ASSERT_TRUE(cold.has_value()) << cold.error().text();
   EXPECT_EQ(cold->prompt_tokens, 92);
   EXPECT_EQ(cold->reused_tokens, 0);
-  EXPECT_EQ(cold->reused_by_part, (std::vector<std::int32_t>{0, 0, 0, 0}));
+  for (const PartRead& part : cold->read.parts) EXPECT_EQ(part.live, 0);
 
   const PromptPlan second = plan_of(5);
   const auto warm = answer(*engine_, live_, request(second));
   ASSERT_TRUE(warm.has_value());
   EXPECT_EQ(warm->reused_tokens, 80);
-  EXPECT_EQ(warm->reused_by_part, (std::vector<std::int32_t>{10, 40, 30, 0}));
+  std::vector<std::int32_t> live;
+  for (const PartRead& part : warm->read.parts) live.push_back(part.live);
+  EXPECT_EQ(live, (std::vector<std::int32_t>{10, 40, 30, 0}));
 }
 
 TEST_F(AnswerTest, AReusedPrefixDoesNotChangeTheAnswer) {

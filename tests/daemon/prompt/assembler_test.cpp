@@ -94,8 +94,7 @@ TEST_F(Assembler, EncodesEachPartAlone) {
   ASSERT_TRUE(both && other_way && alone);
   EXPECT_EQ(files(*both), (Paths{"a.py", "b.py"}));
   EXPECT_EQ(files(*other_way), (Paths{"b.py", "a.py"}));
-  for (const char* path : {"a.py", "b.py"})
-    EXPECT_EQ(run(*both, path).tokens, run(*other_way, path).tokens);
+  for (const char* path : {"a.py", "b.py"}) EXPECT_EQ(run(*both, path).tokens, run(*other_way, path).tokens);
   EXPECT_EQ(run(*both, "b.py").tokens, run(*alone, "b.py").tokens);
   EXPECT_TRUE(text(run(*both, "a.py")).ends_with("x = 1\n"));
 }

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// BlockCache: the engine's blocks in the cache's store and back. The only place that knows both. Blocks are
+// found and loaded by whoever asks; what was computed is encoded and put away behind the request, by a thread
+// of its own with a queue of bounded bytes. A store that fails costs reuse, never a request. Any thread.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+#include "base/digest.h"
+#include "cache/codec/block_codec.h"
+#include "cache/key/chunk_key.h"
+#include "cache/store/tiered_store.h"
+#include "engine/kv_block.h"
+
+namespace kvboost::daemon {
+
+/// How a chunk of a plan can be had.
+enum class Match {
+  kExact,        // its block, computed behind these very tokens, is stored
+  kApproximate,  // only one that was computed behind others
+  kMiss,
+};
+
+/// A part of a captured run of tokens that is a block of its own.
+struct BlockCut {
+  cache::ChunkKey key;
+  std::int32_t first = 0;  // token of the run
+  std::int32_t n_tokens = 0;
+};
+
+/// What a prefill gave, to be cut and stored.
+struct CapturedRun {
+  Digest model{};           // fingerprint
+  engine::KvBlock block{};  // of the whole run
+  std::vector<BlockCut> cuts{};
+  float ms_per_token = 0;  // what computing it cost
+};
+
+class BlockCache {
+ public:
+  struct Options {
+    std::filesystem::path directory{};  // empty: memory only
+    std::uint64_t max_memory = 1ULL << 30;
+    cache::DiskLimits disk{};
+    cache::Codec codec = cache::Codec::kBf16;
+  };
+  struct Counts {
+    std::int64_t exact = 0;
+    std::int64_t approximate = 0;
+    std::int64_t missed = 0;
+    std::int64_t dropped = 0;  // computed but not stored: the queue was full
+    std::uint64_t stored_bytes = 0;
+  };
+
+  /// Where the directory cannot hold a store, goes on in memory; `problem` says why.
+  explicit BlockCache(const Options& options);
+  /// Stores what is queued, then closes.
+  ~BlockCache();
+  BlockCache(const BlockCache&) = delete;
+  BlockCache& operator=(const BlockCache&) = delete;
+
+  [[nodiscard]] Match match(const cache::ChunkKey& key);
+  /// The block with this prefix key. Nothing when it is absent, damaged, or its tier fails.
+  [[nodiscard]] std::optional<engine::KvBlock> load(const Digest& prefix_key);
+  /// Whether it is stored or about to be.
+  [[nodiscard]] bool has(const Digest& prefix_key);
+
+  /// Queues it; false, and dropped, when the queue is full.
+  bool store_behind(CapturedRun run);
+  /// Waits until the queue has room; false when `stop` came first. For those who have time (warm).
+  bool wait_for_room(const std::stop_token& stop);
+  /// Waits until all that was queued is stored on disk, or was refused there.
+  void flush();
+
+  void count(Match match);
+  [[nodiscard]] Counts counts() const;
+  [[nodiscard]] std::uint64_t queued_bytes() const;
+  [[nodiscard]] cache::TieredStore& store() { return *store_; }
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+
+ private:
+  void store(const CapturedRun& run);
+  void work(const std::stop_token& stop);
+
+  const cache::Codec codec_;
+  std::string problem_;
+  std::unique_ptr<cache::TieredStore> store_;
+  std::atomic<std::int64_t> exact_{0}, approximate_{0}, missed_{0}, dropped_{0};
+  std::atomic<std::uint64_t> stored_bytes_{0};
+
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<CapturedRun> queue_;  // the first one is being stored
+  std::uint64_t queued_bytes_ = 0;
+  std::jthread thread_;  // last: it uses all above
+};
+
+}  // namespace kvboost::daemon

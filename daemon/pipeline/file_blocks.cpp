@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/pipeline/file_blocks.h"
+
+#include <cstdint>
+#include <ranges>
+
+namespace kvboost::daemon {
+
+std::vector<BlockGroup> group_blocks(const EncodedFile& file, std::string_view path, const ChatTemplate& chat,
+                                     const Digest& context) {
+  const std::vector<engine::TokenId> header = chat.header();
+  const std::vector<engine::TokenId> opening = chat.file_opening(path);
+  std::vector<BlockGroup> groups;
+  cache::KeyChain chain(context);
+  std::size_t tokens = 0;
+  const auto begin_group = [&] {
+    chain = cache::KeyChain(context);
+    tokens = 0;
+    BlockGroup& group = groups.emplace_back();
+    for (const auto& part : {header, opening}) group.push_back({part, chain.next(part), {}});
+  };
+  for (const EncodedChunk& chunk : file) {
+    if (chunk.tokens.empty()) continue;
+    if (groups.empty() || (tokens > 0 && tokens + chunk.tokens.size() > kGroupTokens)) begin_group();
+    tokens += chunk.tokens.size();
+    groups.back().push_back({chunk.tokens, chain.next(chunk.tokens), chunk.span});
+  }
+  return groups;
+}
+
+cache::ManifestFile manifest_of(const std::vector<BlockGroup>& groups, const Digest& text,
+                                const Digest& context) {
+  cache::ManifestFile file{text, context, {}};
+  for (const BlockGroup& group : groups) {
+    for (const BlockPart& part : group | std::views::drop(1)) {
+      file.chunks.push_back({static_cast<std::uint32_t>(part.span.begin),
+                             static_cast<std::uint32_t>(part.span.end), part.span.first_line,
+                             part.span.last_line, static_cast<std::uint32_t>(part.tokens.size()),
+                             part.key.content, part.key.prefix});
+    }
+  }
+  return file;
+}
+
+}  // namespace kvboost::daemon

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// FileBlocks: the blocks that a file is kept as. Its chunks stand in groups; each group begins anew behind
+// the header and the file's opening, and holds at most kGroupTokens of chunks, so that an edit changes the
+// left context of its own group only. Pure functions, any thread.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "cache/chunk/chunk.h"
+#include "cache/key/chunk_key.h"
+#include "cache/store/manifest_row.h"
+#include "daemon/prompt/chat_template.h"
+#include "daemon/prompt/chunk_cache.h"
+
+namespace kvboost::daemon {
+
+inline constexpr std::size_t kGroupTokens = 2048;
+
+struct BlockPart {
+  std::vector<engine::TokenId> tokens;
+  cache::ChunkKey key;
+  cache::Chunk span;  // empty in header and opening
+};
+
+/// Header, opening, then chunks.
+using BlockGroup = std::vector<BlockPart>;
+inline constexpr std::size_t kFirstChunk = 2;
+
+[[nodiscard]] std::vector<BlockGroup> group_blocks(const EncodedFile& file, std::string_view path,
+                                                   const ChatTemplate& chat, const Digest& context);
+
+/// What the manifest keeps of them: openings and chunks. `text` and `context` as in ManifestFile.
+[[nodiscard]] cache::ManifestFile manifest_of(const std::vector<BlockGroup>& groups, const Digest& text,
+                                              const Digest& context);
+
+}  // namespace kvboost::daemon

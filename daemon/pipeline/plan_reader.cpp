@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/pipeline/plan_reader.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "daemon/pipeline/resolver.h"
+
+namespace kvboost::daemon {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+class PlanReader {
+ public:
+  PlanReader(engine::Engine& engine, engine::Sequence& sequence, const PlanReading& reading)
+      : engine_(engine), sequence_(sequence), reading_(reading), prompt_(reading.plan->tokens()) {
+    if (reading.reuse != nullptr) {
+      resolved_ = resolve(*reading.plan, reading.reuse->context, *reading.reuse->blocks);
+    } else {
+      resolved_.resize(reading.plan->parts.size());
+    }
+    std::int32_t at = 0;
+    for (const PlanPart& part : reading.plan->parts) {
+      begins_.push_back(at);
+      at += static_cast<std::int32_t>(part.tokens.size());
+    }
+    begins_.push_back(at);
+  }
+
+  Result<PlanRead> run() {
+    note_live();
+    for (std::size_t part = 0; part < resolved_.size(); ++part) {
+      if (begins_[part + 1] <= sequence_.size() || !loadable(part)) continue;
+      if (auto placed = place(part); !placed) return fail(placed.error());
+    }
+    if (auto computed = compute(begins_.back()); !computed) return fail(computed.error());
+    count();
+    return std::move(read_);
+  }
+
+ private:
+  void note_live() {
+    const std::int32_t live = sequence_.size();
+    for (std::size_t part = 0; part < resolved_.size(); ++part) {
+      const std::int32_t size = begins_[part + 1] - begins_[part];
+      PartRead& read = read_.parts.emplace_back();
+      read.match = resolved_[part].match;
+      read.live = std::clamp(live - begins_[part], 0, size);
+      if (read.live < size && !loadable(part)) to_compute_ += size - read.live;
+    }
+  }
+
+  /// Not the last part: something must be computed to have logits.
+  [[nodiscard]] bool loadable(std::size_t part) const {
+    return resolved_[part].match == Match::kExact && part + 1 < resolved_.size();
+  }
+
+  /// Puts the part's block into the sequence, behind what must be computed before it. When there is no block
+  /// after all, the part is left to be computed.
+  Result<void> place(std::size_t part) {
+    const auto start = Clock::now();
+    const auto block = reading_.reuse->blocks->load(resolved_[part].key.prefix);
+    read_.load_ms += ms_since(start);
+    const std::int32_t begin = begins_[part], size = begins_[part + 1] - begin;
+    if (!block || block->n_tokens != size || block->shape != engine_.spec().kv_shape()) {
+      resolved_[part].match = read_.parts[part].match = Match::kMiss;
+      to_compute_ += size - read_.parts[part].live;
+      return {};
+    }
+    if (auto computed = compute(begin); !computed) return computed;
+    sequence_.truncate(begin);  // a beginning of the part may be live
+    const auto place_start = Clock::now();
+    const auto tokens = std::span(prompt_).subspan(begin, size);
+    if (auto placed = engine_.place(sequence_, *block, tokens, begin); !placed) return placed;
+    read_.load_ms += ms_since(place_start);
+    read_.parts[part].live = 0;
+    read_.parts[part].loaded = size;
+    return {};
+  }
+
+  /// Computes all tokens up to `end` that are not there yet.
+  Result<void> compute(std::int32_t end) {
+    const std::int32_t begin = sequence_.size();
+    if (begin >= end) return {};
+    CapturedRun run{.cuts = cuts_within(begin, end)};
+    engine::PrefillOptions options;
+    options.stop = reading_.stop;
+    if (!run.cuts.empty()) options.capture = &run.block;
+    if (reading_.progress) {
+      options.progress = [&](std::int32_t done) { reading_.progress(computed_ + done, to_compute_); };
+    }
+    const auto start = Clock::now();
+    auto read = engine_.prefill(sequence_, std::span(prompt_).subspan(begin, end - begin), options);
+    const double ms = ms_since(start);
+    read_.prefill_ms += ms;
+    if (!read) return read;
+    computed_ += end - begin;
+    if (!run.cuts.empty()) {
+      run.model = reading_.reuse->model;
+      run.ms_per_token = static_cast<float>(ms / (end - begin));
+      reading_.reuse->blocks->store_behind(std::move(run));
+    }
+    return {};
+  }
+
+  /// Whole parts within [begin, end) whose blocks are worth keeping.
+  [[nodiscard]] std::vector<BlockCut> cuts_within(std::int32_t begin, std::int32_t end) const {
+    std::vector<BlockCut> cuts;
+    for (std::size_t part = 0; part < resolved_.size(); ++part) {
+      const std::int32_t size = begins_[part + 1] - begins_[part];
+      if (!resolved_[part].keep || size == 0 || begins_[part] < begin || begins_[part + 1] > end) continue;
+      cuts.push_back({resolved_[part].key, begins_[part] - begin, size});
+    }
+    return cuts;
+  }
+
+  void count() {
+    for (std::size_t part = 0; part < resolved_.size(); ++part) {
+      const std::int32_t size = begins_[part + 1] - begins_[part];
+      PartRead& read = read_.parts[part];
+      read.computed = size - read.live - read.loaded;
+      const bool chunk = reading_.plan->parts[part].kind != PartKind::kLiteral;
+      if (chunk && reading_.reuse != nullptr && read.live < size) reading_.reuse->blocks->count(read.match);
+    }
+  }
+
+  engine::Engine& engine_;
+  engine::Sequence& sequence_;
+  const PlanReading& reading_;
+  const std::vector<engine::TokenId> prompt_;
+  ResolvedPlan resolved_;
+  std::vector<std::int32_t> begins_;  // of each part, and the end of the last
+  std::int32_t to_compute_ = 0;
+  std::int32_t computed_ = 0;
+  PlanRead read_;
+};
+
+}  // namespace
+
+Result<PlanRead> read_plan(engine::Engine& engine, engine::Sequence& sequence, const PlanReading& reading) {
+  return PlanReader(engine, sequence, reading).run();
+}
+
+}  // namespace kvboost::daemon

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// read_plan: brings a plan's tokens into a sequence. Parts whose block is stored are placed, all others are
+// computed, in as few runs as that leaves; the blocks of what was computed are handed to the cache, which
+// puts them away behind the request. Engine thread only.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+#include "base/error.h"
+#include "daemon/pipeline/block_cache.h"
+#include "daemon/prompt/prompt_plan.h"
+#include "engine/engine.h"
+
+namespace kvboost::daemon {
+
+/// The cache, and for which model and header it is asked.
+struct Reuse {
+  BlockCache* blocks = nullptr;
+  Digest model;    // fingerprint
+  Digest context;  // cache::key_context
+};
+
+struct PlanReading {
+  const PromptPlan* plan = nullptr;  // borrowed for the call
+  const Reuse* reuse = nullptr;      // null: nothing but the live sequence is reused
+  /// Tokens computed, of those to compute.
+  std::function<void(std::int32_t done, std::int32_t total)> progress{};
+  std::stop_token stop{};
+};
+
+/// Tokens of one part, by where their KV came from.
+struct PartRead {
+  Match match = Match::kMiss;
+  std::int32_t live = 0;
+  std::int32_t loaded = 0;
+  std::int32_t computed = 0;
+};
+
+struct PlanRead {
+  std::vector<PartRead> parts;
+  double load_ms = 0;
+  double prefill_ms = 0;
+};
+
+/// `sequence` holds a prefix of the plan's tokens, shorter than the plan, and afterwards all of them, with
+/// logits. When it fails, it holds what was read before.
+[[nodiscard]] Result<PlanRead> read_plan(engine::Engine& engine, engine::Sequence& sequence,
+                                         const PlanReading& reading);
+
+}  // namespace kvboost::daemon

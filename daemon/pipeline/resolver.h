@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// resolve: for each part of a plan, its key and whether its block is stored. The third arrow of a request's
+// way (docs/design.md). Any thread.
+#pragma once
+
+#include <vector>
+
+#include "cache/key/chunk_key.h"
+#include "daemon/pipeline/block_cache.h"
+#include "daemon/prompt/prompt_plan.h"
+
+namespace kvboost::daemon {
+
+struct ResolvedPart {
+  cache::ChunkKey key;
+  Match match = Match::kMiss;
+  /// Whether its block is worth keeping once computed: literal text is not, and neither is what stands behind
+  /// it, since no other prompt has the same left context.
+  bool keep = false;
+};
+
+using ResolvedPlan = std::vector<ResolvedPart>;  // one a part
+
+/// `context` as of cache::key_context.
+[[nodiscard]] ResolvedPlan resolve(const PromptPlan& plan, const Digest& context, BlockCache& blocks);
+
+}  // namespace kvboost::daemon

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/pipeline/warmer.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/log.h"
+#include "daemon/pipeline/warm_pass.h"
+
+namespace kvboost::daemon {
+
+Warmer::Warmer(const Parts& parts) : parts_(parts) {
+  thread_ = std::jthread([this](const std::stop_token& stop) {
+    pthread_setname_np(pthread_self(), "kv-warm");
+    work(stop);
+  });
+}
+
+Warmer::~Warmer() {
+  thread_.request_stop();
+  thread_.join();
+  for (Waiting& waiting : waiting_) {
+    waiting.done(fail(ErrorCode::kBusy, "the daemon is stopping", "try again in a moment"));
+  }
+}
+
+void Warmer::submit(WarmRequest request, Done done) {
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back({std::move(request), std::move(done)});
+  }
+  changed_.notify_all();
+}
+
+void Warmer::work(const std::stop_token& stop) {
+  for (;;) {
+    std::optional<Waiting> next;
+    std::optional<Renewal> renewal;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, stop, [&] { return !waiting_.empty() || !renewals_.empty(); });
+      if (stop.stop_requested()) return;
+      if (!waiting_.empty()) {
+        next.emplace(std::move(waiting_.front()));
+        waiting_.pop_front();
+      } else {
+        renewal.emplace(std::move(renewals_.front()));
+        renewals_.pop_front();
+      }
+    }
+    if (renewal) {
+      renew(*renewal, stop);
+    } else {
+      warm(*next, stop);
+    }
+    const std::lock_guard lock(mutex_);
+    state_ = {};
+  }
+}
+
+void Warmer::warm(Waiting& waiting, const std::stop_token& stop) {
+  std::stop_source either;
+  const auto request_stop = [&] { either.request_stop(); };
+  const std::stop_callback on_closing(stop, request_stop);
+  const std::stop_callback on_cancel(waiting.request.stop, request_stop);
+  WarmRequest& request = waiting.request;
+  request.progress = [this, wanted = std::move(request.progress),
+                      root = request.repository->root().string()](const protocol::WarmProgress& progress) {
+    {
+      const std::lock_guard lock(mutex_);
+      state_ = {root, progress.files_done, progress.files, progress.tokens_per_second};
+    }
+    if (wanted) wanted(progress);
+  };
+  WarmPass pass(parts_, request, WarmPass::Want::kContent, either.get_token());
+  auto result = pass.run();
+  if (!request.dry_run) {
+    const std::lock_guard lock(mutex_);
+    for (const std::string& path : pass.to_renew()) {
+      const bool known = std::ranges::any_of(renewals_, [&](const Renewal& renewal) {
+        return renewal.path == path && renewal.repository->root() == request.repository->root();
+      });
+      if (!known) renewals_.push_back({request.repository, path});
+    }
+  }
+  waiting.done(std::move(result));
+}
+
+/// Computes a file's blocks anew behind what stands before them now. A warm that is asked for comes first.
+void Warmer::renew(const Renewal& renewal, const std::stop_token& stop) {
+  const WarmRequest request{.repository = renewal.repository, .files = {renewal.path}};
+  WarmPass pass(parts_, request, WarmPass::Want::kExact, stop);
+  if (const auto result = pass.run(); !result && result.error().code != ErrorCode::kCancelled) {
+    log::warn("{} is not renewed in the cache: {}", renewal.path, result.error().text());
+  }
+}
+
+protocol::WarmingState Warmer::state() const {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
+
+std::size_t Warmer::to_renew() const {
+  const std::lock_guard lock(mutex_);
+  return renewals_.size();
+}
+
+}  // namespace kvboost::daemon

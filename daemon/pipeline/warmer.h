@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Warmer: turns files into stored blocks. A thread of its own reads and cuts the files and feeds the engine
+// thread group by group, at the lowest priority; each request overtakes it within a layer. One warm runs at a
+// time. After an edit only the chunks that changed are computed at once; those behind them, whose blocks were
+// computed behind the old text, are renewed when no warm is waiting.
+// Any thread may call it; callbacks come on its thread.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/error.h"
+#include "cache/store/manifest.h"
+#include "daemon/pipeline/block_cache.h"
+#include "daemon/pipeline/model_host.h"
+#include "daemon/pipeline/scheduler.h"
+#include "daemon/prompt/repository.h"
+#include "daemon/protocol/methods.h"
+
+namespace kvboost::daemon {
+
+struct WarmRequest {
+  std::shared_ptr<Repository> repository;  // refreshed
+  std::vector<std::string> files{};        // relative to its root
+  bool whole_tree = false;                 // `files` are all it has: what else is known of it is forgotten
+  bool dry_run = false;
+  std::function<void(const protocol::WarmProgress&)> progress{};
+  std::stop_token stop{};
+};
+
+class Warmer {
+ public:
+  struct Parts {
+    Scheduler& engine_thread;
+    ModelHost& models;
+    BlockCache& blocks;
+    cache::Manifest& manifest;
+  };
+  /// All of `parts` must outlive it.
+  explicit Warmer(const Parts& parts);
+  /// Stops what runs; requests that wait fail.
+  ~Warmer();
+  Warmer(const Warmer&) = delete;
+  Warmer& operator=(const Warmer&) = delete;
+
+  using Done = std::function<void(Result<protocol::WarmResult>)>;
+  void submit(WarmRequest request, Done done);
+
+  [[nodiscard]] protocol::WarmingState state() const;
+  /// Files whose blocks wait to be renewed.
+  [[nodiscard]] std::size_t to_renew() const;
+
+ private:
+  struct Waiting {
+    WarmRequest request;
+    Done done;
+  };
+  struct Renewal {
+    std::shared_ptr<Repository> repository;
+    std::string path;
+  };
+
+  void work(const std::stop_token& stop);
+  void warm(Waiting& waiting, const std::stop_token& stop);
+  void renew(const Renewal& renewal, const std::stop_token& stop);
+
+  const Parts parts_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<Waiting> waiting_;
+  std::deque<Renewal> renewals_;
+  protocol::WarmingState state_;
+  std::jthread thread_;  // last: it uses all above
+};
+
+}  // namespace kvboost::daemon

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/pipeline/warmer.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <thread>
+
+#include "daemon/pipeline/plan_reader.h"
+#include "daemon/prompt/assembler.h"
+#include "tests/support/scratch_tree.h"
+#include "tests/support/tiny_model.h"
+
+namespace kvboost::daemon {
+namespace {
+
+// Of about 60 tokens each in the tiny model's alphabet.
+std::string function(const std::string& name, const std::string& body = "value + 1") {
+  return "int " + name + "(int value) {\n  int result = " + body +
+         ";\n  while (result < 100) result *= 2;\n  return result;\n}\n\n";
+}
+
+std::string functions(const std::string& prefix, int n) {
+  std::string text;
+  for (int i = 0; i < n; ++i) text += function(prefix + std::to_string(i));
+  return text;
+}
+
+class WarmerTest : public testing::Test {
+ protected:
+  WarmerTest() {
+    EXPECT_TRUE(test::write_tiny_model(models_ / "a.gguf", {.seed = 1, .context = 8192}).has_value());
+    EXPECT_TRUE(test::write_tiny_model(models_ / "b.gguf", {.seed = 2, .context = 8192}).has_value());
+    wanted_ = models_ / "a.gguf";
+    tree_.git({"init", "-q"});
+    tree_.write("a.c", functions("alpha", 20));
+    tree_.write("b.c", functions("beta", 4));
+    tree_.commit();
+    start();
+  }
+  ~WarmerTest() override { stop(); }
+
+  // One life of a daemon.
+  struct Daemon {
+    explicit Daemon(WarmerTest& test)
+        : blocks({.directory = test.models_ / "cache",
+                  .disk = {.max_bytes = test.limit_disk_ ? 2'000'000ULL : 5'000'000'000, .free_floor = 0}}),
+          manifest(blocks.store()),
+          engine_thread("engine", 1),
+          host(
+              engine_thread, [&test] { return Result<std::filesystem::path>(test.wanted_); },
+              {.model = {}, .compute = engine::ComputeType::kFloat32}, {},
+              [](const auto& path, auto, const auto&) { return Result<Digest>(sha256(path.string())); }),
+          warmer({engine_thread, host, blocks, manifest}) {}
+    ~Daemon() { engine_thread.close(); }
+
+    BlockCache blocks;
+    cache::Manifest manifest;
+    Scheduler engine_thread;
+    ModelHost host;
+    Warmer warmer;
+  };
+  void start() {
+    daemon_ = std::make_unique<Daemon>(*this);
+    repository_ = *Repository::open(tree_.root(), {});
+  }
+  void stop() { daemon_.reset(); }
+
+  Result<protocol::WarmResult> warm(std::stop_token stop = {}, bool dry_run = false) {
+    EXPECT_TRUE(repository_->refresh({}).has_value());
+    std::promise<Result<protocol::WarmResult>> promise;
+    daemon_->warmer.submit({.repository = repository_,
+                            .files = repository_->files(),
+                            .whole_tree = true,
+                            .dry_run = dry_run,
+                            .stop = std::move(stop)},
+                           [&](auto result) { promise.set_value(std::move(result)); });
+    return promise.get_future().get();
+  }
+  protocol::WarmResult warmed() {
+    auto result = warm();
+    if (!result) {
+      ADD_FAILURE() << result.error().text();
+      return {};
+    }
+    return *result;
+  }
+  // Enough that a warm takes a while.
+  void write_more() const {
+    for (const char* name : {"c", "d", "e", "f", "g", "h"}) {
+      tree_.write(std::string(name) + ".c", functions(name, 15));
+    }
+  }
+  void wait_for_renewals() const {
+    while (daemon_->warmer.to_renew() > 0 || !daemon_->warmer.state().root.empty()) std::this_thread::yield();
+    daemon_->blocks.flush();
+  }
+
+  /// A question about one file, read with what is stored and without: tokens that were loaded, and the
+  /// largest difference of logits.
+  struct Asked {
+    std::int32_t loaded = 0, computed = 0;
+    float difference = 0;
+  };
+  Asked ask(const std::string& path) {
+    auto lease = daemon_->host.acquire({}, {});
+    LoadedModel& model = **lease;
+    const auto plan = assemble(*repository_, {"What?", {path}, tree_.root(), 8000}, model.chat,
+                               model.engine->tokenizer(), {});
+    EXPECT_TRUE(plan.has_value());
+    std::promise<Asked> promise;
+    daemon_->engine_thread.submit(
+        Priority::kAsk, {.run =
+                             [&] {
+                               const Reuse reuse{&daemon_->blocks, model.names->model, model.names->context};
+                               auto stored = *model.engine->new_sequence();
+                               auto fresh = *model.engine->new_sequence();
+                               const auto read =
+                                   read_plan(*model.engine, stored, {.plan = &*plan, .reuse = &reuse});
+                               const auto plain = read_plan(*model.engine, fresh, {.plan = &*plan});
+                               Asked asked;
+                               for (const PartRead& part : read->parts) {
+                                 asked.loaded += part.loaded;
+                                 asked.computed += part.computed;
+                               }
+                               const auto a = model.engine->logits(stored), b = model.engine->logits(fresh);
+                               for (std::size_t i = 0; i < a.size(); ++i) {
+                                 asked.difference = std::max(asked.difference, std::abs(a[i] - b[i]));
+                               }
+                               promise.set_value(asked);
+                             },
+                         .drop = [](const Error&) {},
+                         .stop = {}});
+    return promise.get_future().get();
+  }
+
+  test::ScratchTree models_;
+  test::ScratchTree tree_;
+  std::filesystem::path wanted_;
+  bool limit_disk_ = false;
+  std::unique_ptr<Daemon> daemon_;
+  std::shared_ptr<Repository> repository_;
+};
+
+TEST_F(WarmerTest, ComputesEachChunkOnce) {
+  const auto first = warmed();
+  EXPECT_EQ(first.files, 2);
+  EXPECT_GT(first.chunks, 5);
+  EXPECT_EQ(first.computed_chunks, first.chunks);
+  EXPECT_GT(first.computed_tokens, 500);
+  EXPECT_GT(first.stored_bytes, 0U);
+  EXPECT_EQ(first.later_chunks, 0);
+  const auto again = warmed();
+  EXPECT_EQ(again.chunks, first.chunks);
+  EXPECT_EQ(again.computed_chunks, 0);
+  EXPECT_EQ(again.computed_tokens, 0);
+}
+
+TEST_F(WarmerTest, AWarmedFileIsLoadedAndAnswersAsIfRead) {
+  warmed();
+  for (const char* path : {"a.c", "b.c"}) {
+    const Asked asked = ask(path);
+    EXPECT_GT(asked.loaded, asked.computed) << path;
+    EXPECT_LT(asked.difference, 0.05F) << path;
+  }
+}
+
+TEST_F(WarmerTest, SurvivesARestart) {
+  const auto first = warmed();
+  stop();
+  start();
+  const auto again = warmed();
+  EXPECT_EQ(again.computed_chunks, 0);
+  EXPECT_EQ(again.chunks, first.chunks);
+  EXPECT_EQ(daemon_->manifest.roots().front().files, 2U);
+  EXPECT_GT(ask("b.c").loaded, 100);
+}
+
+TEST_F(WarmerTest, AnEditCostsTheChunksItTouches) {
+  warmed();
+  std::string text = functions("alpha", 20);
+  const std::string old = function("alpha3"), edited = function("alpha3", "value - 7");
+  text.replace(text.find(old), old.size(), edited);
+  tree_.write("a.c", text);
+  const auto after = warmed();
+  EXPECT_GE(after.computed_chunks, 1);
+  EXPECT_LE(after.computed_chunks, 2);
+  EXPECT_GT(after.later_chunks, 0);
+  wait_for_renewals();
+  const Asked asked = ask("a.c");
+  EXPECT_LT(asked.difference, 0.05F);
+  const auto later = warmed();
+  EXPECT_EQ(later.computed_chunks, 0);
+  EXPECT_EQ(later.later_chunks, 0);
+}
+
+TEST_F(WarmerTest, SwitchingABranchAndBackComputesNothingTheSecondTime) {
+  warmed();
+  tree_.git({"checkout", "-q", "-b", "other"});
+  tree_.write("b.c", functions("other", 4));
+  tree_.write("c.c", functions("gamma", 4));
+  tree_.commit();
+  EXPECT_GT(warmed().computed_chunks, 0);
+  tree_.git({"checkout", "-q", "-"});
+  EXPECT_EQ(warmed().computed_chunks, 0);
+  tree_.git({"checkout", "-q", "other"});
+  EXPECT_EQ(warmed().computed_chunks, 0);
+}
+
+TEST_F(WarmerTest, ADryRunComputesNothing) {
+  const auto planned = warm({}, true);
+  ASSERT_TRUE(planned.has_value());
+  EXPECT_TRUE(planned->dry_run);
+  EXPECT_GT(planned->computed_chunks, 5);
+  EXPECT_EQ(planned->stored_bytes, 0U);
+  EXPECT_EQ(daemon_->blocks.store().stats().back().records, 0U);
+  EXPECT_TRUE(daemon_->manifest.roots().empty());
+  EXPECT_EQ(warmed().computed_chunks, planned->computed_chunks);
+}
+
+TEST_F(WarmerTest, AnotherModelSharesNothing) {
+  const auto first = warmed();
+  wanted_ = models_ / "b.gguf";
+  daemon_->host.reload();
+  EXPECT_EQ(warmed().computed_chunks, first.computed_chunks);
+}
+
+TEST_F(WarmerTest, ACancelledWarmKeepsWhatIsDone) {
+  write_more();
+  std::stop_source stop;
+  std::jthread canceller([&] {
+    while (daemon_->blocks.counts().stored_bytes == 0) std::this_thread::yield();
+    stop.request_stop();
+  });
+  const auto cancelled = warm(stop.get_token());
+  ASSERT_FALSE(cancelled.has_value());
+  EXPECT_EQ(cancelled.error().code, ErrorCode::kCancelled);
+  daemon_->blocks.flush();
+  EXPECT_GT(daemon_->blocks.store().stats().back().records, 0U);
+  const auto rest = warmed();
+  EXPECT_GT(rest.computed_chunks, 0);
+  EXPECT_LT(rest.computed_chunks, rest.chunks);
+}
+
+TEST_F(WarmerTest, RequestsOvertakeIt) {
+  write_more();
+  EXPECT_TRUE(repository_->refresh({}).has_value());
+  std::atomic<bool> done = false;
+  std::promise<Result<protocol::WarmResult>> promise;
+  daemon_->warmer.submit({.repository = repository_, .files = repository_->files(), .whole_tree = true},
+                         [&](auto result) {
+                           done = true;
+                           promise.set_value(std::move(result));
+                         });
+  while (daemon_->blocks.counts().stored_bytes == 0) std::this_thread::yield();
+  int served = 0;
+  while (!done && served < 5) {
+    std::promise<void> ran;
+    daemon_->engine_thread.submit(Priority::kAsk,
+                                  {.run = [&] { ran.set_value(); }, .drop = [](const Error&) {}, .stop = {}});
+    ran.get_future().wait();
+    if (!done) ++served;
+  }
+  EXPECT_GT(served, 0);
+  const auto result = promise.get_future().get();
+  ASSERT_TRUE(result.has_value()) << result.error().text();
+  EXPECT_EQ(result->computed_chunks, result->chunks);  // a piece that was stopped is computed again, whole
+}
+
+TEST_F(WarmerTest, FilesThatAreGoneAreForgotten) {
+  warmed();
+  tree_.git({"rm", "-q", "b.c"});
+  warmed();
+  EXPECT_EQ(daemon_->manifest.roots().front().files, 1U);
+}
+
+TEST_F(WarmerTest, StopsWhenItsOwnBlocksFillTheDisk) {
+  write_more();
+  stop();
+  limit_disk_ = true;
+  std::filesystem::remove_all(models_ / "cache");
+  start();
+  const auto result = warmed();
+  EXPECT_FALSE(result.skipped.empty());
+  EXPECT_LT(result.computed_chunks, result.chunks);
+}
+
+TEST_F(WarmerTest, LeavesWithoutFinishing) {
+  write_more();
+  EXPECT_TRUE(repository_->refresh({}).has_value());
+  std::promise<Result<protocol::WarmResult>> running, waiting;
+  const WarmRequest request{.repository = repository_, .files = repository_->files()};
+  daemon_->warmer.submit(request, [&](auto result) { running.set_value(std::move(result)); });
+  daemon_->warmer.submit(request, [&](auto result) { waiting.set_value(std::move(result)); });
+  stop();
+  EXPECT_FALSE(running.get_future().get().has_value());
+  EXPECT_FALSE(waiting.get_future().get().has_value());
+}
+
+}  // namespace
+}  // namespace kvboost::daemon
