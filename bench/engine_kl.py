@@ -27,6 +27,7 @@ def arguments():
     parser.add_argument("--text", help="text to read: a file, or a folder of C++ sources")
     parser.add_argument("--tokens", type=int, default=1500)
     parser.add_argument("--compute", default="auto", choices=["auto", "bf16", "f32"])
+    parser.add_argument("--one-by-one", action="store_true", help="kvboost reads each token alone, as it decodes")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--most-kl", type=float)
     parser.add_argument("--least-top1", type=float)
@@ -39,7 +40,9 @@ def own_logits(options):
         out = pathlib.Path(folder) / "logits"
         command = [options.bench, "logits", "--model", options.model, "--compute", options.compute, "--threads",
                    str(options.threads), "--tokens", str(options.tokens), "--out", str(out)]
-        subprocess.run(command + (["--text", options.text] if options.text else []), check=True)
+        command += ["--text", options.text] if options.text else []
+        command += ["--one-by-one"] if options.one_by_one else []
+        subprocess.run(command, check=True)
         numbers = np.fromfile(out, dtype=np.int32)
     n, vocabulary = numbers[:2]
     return numbers[2:2 + n], numbers[2 + n:].view(np.float32).reshape(n, vocabulary)
@@ -67,7 +70,8 @@ def main():
         own, peer = log_softmax(ours[i]), log_softmax(theirs[i])
         divergence[i] = (np.exp(peer) * (peer - own)).sum()
     top1 = (ours.argmax(axis=1) == theirs.argmax(axis=1)).mean()
-    print(f"{len(ids)} positions, {options.compute}: mean KL {divergence.mean():.5f}, 99th percentile "
+    way = "one by one" if options.one_by_one else "in blocks"
+    print(f"{len(ids)} positions, {options.compute}, {way}: mean KL {divergence.mean():.5f}, 99th percentile "
           f"{np.percentile(divergence, 99):.5f}, largest {divergence.max():.5f}, top-1 equal {100 * top1:.2f} %")
     missed = (options.most_kl is not None and divergence.mean() > options.most_kl) or (
         options.least_top1 is not None and top1 < options.least_top1)

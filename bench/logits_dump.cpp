@@ -8,8 +8,24 @@
 #include "engine/engine.h"
 
 namespace kvboost::bench {
+namespace {
 
-Result<void> dump_logits(const EngineBench& bench, std::int32_t tokens, const std::filesystem::path& out) {
+Result<std::vector<float>> read_one_by_one(engine::Engine& engine, engine::Sequence& sequence,
+                                           std::span<const engine::TokenId> ids) {
+  std::vector<float> all;
+  all.reserve(ids.size() * static_cast<std::size_t>(engine.spec().vocabulary));
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (auto done = engine.prefill(sequence, ids.subspan(i, 1)); !done) return fail(done.error());
+    const auto logits = engine.logits(sequence);
+    all.insert(all.end(), logits.begin(), logits.end());
+  }
+  return all;
+}
+
+}  // namespace
+
+Result<void> dump_logits(const EngineBench& bench, std::int32_t tokens, Reading reading,
+                         const std::filesystem::path& out) {
   auto engine = engine::Engine::load(
       {.model = bench.model, .compute = bench.compute, .threads = bench.threads, .context = tokens});
   if (!engine) return fail(engine.error());
@@ -17,7 +33,8 @@ Result<void> dump_logits(const EngineBench& bench, std::int32_t tokens, const st
   if (!ids) return fail(ids.error());
   auto sequence = (*engine)->new_sequence();
   if (!sequence) return fail(sequence.error());
-  const auto logits = (*engine)->all_logits(*sequence, *ids);
+  const auto logits = reading == Reading::kOneByOne ? read_one_by_one(**engine, *sequence, *ids)
+                                                    : (*engine)->all_logits(*sequence, *ids);
   if (!logits) return fail(logits.error());
   std::ofstream file(out, std::ios::binary);
   const auto put = [&](const auto& values) {

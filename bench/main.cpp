@@ -108,8 +108,9 @@ int chunks_command(const bench::ChunkSurvey& survey, bool json) {
   return 0;
 }
 
-int logits_command(const bench::EngineBench& bench, std::int32_t tokens, const std::string& out) {
-  const auto done = bench::dump_logits(bench, tokens, out);
+int logits_command(const bench::EngineBench& bench, std::int32_t tokens, bench::Reading reading,
+                   const std::string& out) {
+  const auto done = bench::dump_logits(bench, tokens, reading, out);
   return done ? 0 : report(done.error());
 }
 
@@ -136,6 +137,8 @@ int main(int argc, char** argv) {
   logits->add_option("--tokens", tokens, "tokens to read")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
+  bool one_by_one = false;
+  logits->add_flag("--one-by-one", one_by_one, "read each token alone, as an answer is written");
   logits->add_option("--out", out, "file to write")->required();
   try {
     app.parse(argc, argv);
@@ -143,6 +146,9 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   if (chunks->parsed()) return chunks_command(survey, json);
-  if (logits->parsed()) return logits_command(bench, tokens, out);
+  if (logits->parsed()) {
+    return logits_command(bench, tokens, one_by_one ? bench::Reading::kOneByOne : bench::Reading::kInBlocks,
+                          out);
+  }
   return engine->parsed() ? engine_command(bench, json) : memory_command(bench);
 }
