@@ -62,10 +62,15 @@ Result<void> prepare(const std::filesystem::path& file) {
 Result<void> to_file(const std::filesystem::path& file, std::string_view level) {
   if (auto ready = prepare(file); !ready) return ready;
   try {
-    return install(std::make_shared<spdlog::sinks::rotating_file_sink_mt>(file.string(), kMaxFileBytes, 1),
-                   level);
+    const auto sink = std::make_shared<spdlog::sinks::rotating_file_sink_mt>(file.string(), kMaxFileBytes, 1);
+    if (auto installed = install(sink, level); !installed) return installed;
+    // Past the logger, which would only complain on stderr that the disk is full.
+    sink->log({"kvboost", spdlog::level::info, "the log is open"});
+    sink->flush();
+    return {};
   } catch (const spdlog::spdlog_ex& error) {
-    return fail(ErrorCode::kIo, "cannot open the log " + file.string() + ": " + error.what());
+    return fail(ErrorCode::kIo, "cannot write the log " + file.string() + ": " + error.what(),
+                "is the disk full? XDG_STATE_HOME chooses another place");
   }
 }
 

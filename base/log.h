@@ -17,7 +17,8 @@ using spdlog::error;
 using spdlog::info;
 using spdlog::warn;
 
-/// Sends the log to `file` (rotated at 5 MB, one old file kept). `level`: trace debug info warn error off.
+/// Sends the log to `file` (rotated at 5 MB, one old file kept), once a first line could be written to it.
+/// `level`: trace debug info warn error off.
 [[nodiscard]] Result<void> to_file(const std::filesystem::path& file, std::string_view level);
 
 /// Sends warnings and errors to stderr as a command says things to a person: "kvboost: …".

@@ -88,18 +88,21 @@ class DirectoryHandle {
   int error_;
 };
 
+std::unexpected<Error> fail_to_make(const fs::path& dir, int error) {
+  return fail_errno("cannot create the directory " + dir.string(), error,
+                    "the XDG variables choose other places, for instance XDG_STATE_HOME");
+}
+
 /// Makes `dir` and its parents, each 0700. True if `dir` itself is new.
 Result<bool> make_dirs(const fs::path& dir) {
   if (::mkdir(dir.c_str(), 0700) == 0) return true;
   if (errno == EEXIST) return false;
   const int error = errno;
-  if (error != ENOENT || dir.parent_path() == dir) {
-    return fail_errno("cannot create the directory " + dir.string(), error);
-  }
+  if (error != ENOENT || dir.parent_path() == dir) return fail_to_make(dir, error);
   if (auto parent = make_dirs(dir.parent_path()); !parent) return parent;
   if (::mkdir(dir.c_str(), 0700) == 0) return true;
   if (errno == EEXIST) return false;
-  return fail_errno("cannot create the directory " + dir.string(), errno);
+  return fail_to_make(dir, errno);
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ int serve(const Config& config, StartReport report) {
   auto where = places(*files);
   if (!where) return report.failed(where.error(), {});
   if (auto log = log::to_file(where->log_file, config.text("log_level")); !log)
-    return report.failed(log.error(), {});
+    return report.failed(log.error(), where->log_file);
   auto listener = Listener::open(*files, build_id());
   if (!listener && listener.error().code == ErrorCode::kBusy) {
     report.ready();  // another daemon serves already
@@ -102,7 +102,8 @@ int run(int argc, char** argv) {
                "kvboostd");
   Arguments arguments;
   app.add_flag("--foreground", arguments.foreground, "Stay in the terminal; errors go to stderr");
-  app.set_version_flag("--version", "kvboostd " + std::string(version()));
+  app.set_version_flag("--version",
+                       "kvboostd " + std::string(version()) + " (build " + std::string(build_id()) + ")");
   add_options(app, arguments);
   CLI11_PARSE(app, argc, argv);
 

@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/scratch_tree.h"
+
 namespace kvboost {
 namespace {
 
@@ -21,16 +23,9 @@ using std::chrono::milliseconds;
 
 class LockFileTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "kvboost-lock-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    top_ = name;
-    file_ = top_ / "daemon.lock";
-  }
-  void TearDown() override { fs::remove_all(top_); }
-
-  fs::path top_;
-  fs::path file_;
+  const test::ScratchTree scratch_;
+  const fs::path top_ = scratch_.root();
+  const fs::path file_ = top_ / "daemon.lock";
 };
 
 TEST_F(LockFileTest, OneHolderAtATime) {

@@ -10,6 +10,8 @@
 #include <fstream>
 #include <string>
 
+#include "tests/support/scratch_tree.h"
+
 namespace kvboost {
 namespace {
 
@@ -17,23 +19,16 @@ namespace fs = std::filesystem;
 
 class PathsTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "kvboost-paths-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    top_ = name;
-    ::umask(022);
-  }
-  void TearDown() override {
-    ::umask(022);
-    fs::remove_all(top_);
-  }
+  void SetUp() override { ::umask(022); }
+  void TearDown() override { ::umask(022); }
   static mode_t mode_of(const fs::path& path) {
     struct stat status {};
     EXPECT_EQ(::stat(path.c_str(), &status), 0) << path;
     return status.st_mode & 07777;
   }
 
-  fs::path top_;
+  const test::ScratchTree scratch_;
+  const fs::path top_ = scratch_.root();
 };
 
 TEST_F(PathsTest, XdgVariablesWin) {

@@ -7,9 +7,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include <cstdlib>
-
 #include "base/daemon_files.h"
+#include "tests/support/scratch_tree.h"
 
 namespace kvboost {
 namespace {
@@ -18,17 +17,10 @@ namespace fs = std::filesystem;
 
 class UnixSocketTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "kvboost-sock-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    top_ = name;
-  }
-  void TearDown() override {
-    ::umask(022);
-    fs::remove_all(top_);
-  }
+  void TearDown() override { ::umask(022); }
 
-  fs::path top_;
+  const test::ScratchTree scratch_;
+  const fs::path top_ = scratch_.root();
 };
 
 TEST_F(UnixSocketTest, ConnectsAtEveryLengthOfPath) {

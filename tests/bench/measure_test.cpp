@@ -12,6 +12,7 @@
 #include "bench/measurement.h"
 #include "bench/peer.h"
 #include "bench/sample_text.h"
+#include "tests/support/scratch_tree.h"
 
 namespace kvboost::bench {
 namespace {
@@ -27,23 +28,6 @@ Measurement prefill(std::string engine, double tokens_per_s) {
           .dtype = "bf16",
           .remark = ""};
 }
-
-class Folder {
- public:
-  Folder() : path_(fs::temp_directory_path() / ("kvboost-measure-" + std::to_string(::getpid()))) {
-    fs::create_directories(path_);
-  }
-  ~Folder() { fs::remove_all(path_); }
-  fs::path write(const std::string& name, const std::string& text) const {
-    fs::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name) << text;
-    return path_ / name;
-  }
-  [[nodiscard]] const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 TEST(Median, IsTheMiddle) {
   EXPECT_EQ(median({3, 1, 2}), 2);
@@ -85,23 +69,23 @@ TEST(Table, SetsThePeerBeside) {
 }
 
 TEST(SampleText, JoinsSourcesInTheOrderOfTheirPaths) {
-  const Folder folder;
+  const test::ScratchTree folder;
   folder.write("b/two.cpp", "two\n");
   folder.write("a/one.h", "one\n");
   folder.write("a/empty.h", "");
   folder.write("a/notes.txt", "not C++\n");
   folder.write("build/made.cpp", "made\n");
   folder.write(".hidden/kept.cpp", "hidden\n");
-  const auto text = sample_text(folder.path());
+  const auto text = sample_text(folder.root());
   ASSERT_TRUE(text) << text.error().text();
   EXPECT_EQ(*text, "one\ntwo\n");
-  EXPECT_EQ(*sample_text(folder.path() / "a/notes.txt"), "not C++\n");
+  EXPECT_EQ(*sample_text(folder.root() / "a/notes.txt"), "not C++\n");
 }
 
 TEST(SampleText, NothingToReadIsAnError) {
-  const Folder folder;
-  EXPECT_EQ(sample_text(folder.path()).error().code, ErrorCode::kNotFound);
-  EXPECT_EQ(sample_text(folder.path() / "absent").error().code, ErrorCode::kNotFound);
+  const test::ScratchTree folder;
+  EXPECT_EQ(sample_text(folder.root()).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(sample_text(folder.root() / "absent").error().code, ErrorCode::kNotFound);
 }
 
 class PeerTest : public testing::Test {
@@ -109,12 +93,13 @@ class PeerTest : public testing::Test {
   Result<void> run(const std::string& script) {
     EngineBench bench;
     bench.model = "/models/it's a model.gguf";
-    bench.peer = "sh " + folder_.write("peer.sh", script).string();
+    folder_.write("peer.sh", script);
+    bench.peer = "sh " + (folder_ / "peer.sh").string();
     return run_peer(bench, std::vector<std::int32_t>{5, 6, 7}, 2, "q4_1",
                     [this](const Measurement& m) { seen_.push_back(m); });
   }
 
-  Folder folder_;
+  const test::ScratchTree folder_;
   std::vector<Measurement> seen_;
 };
 

@@ -15,16 +15,12 @@
 
 #include "base/lock_file.h"
 #include "cli/client.h"
+#include "tests/support/scratch_tree.h"
 
 namespace kvboost::cli {
 
 class ClientFixture : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "kvboost-client-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    top_ = name;
-  }
   void TearDown() override {
     ClientOptions reach = options("");
     reach.start_daemon = false;
@@ -32,7 +28,6 @@ class ClientFixture : public testing::Test {
       (void)client->call<protocol::Nothing>("shutdown", protocol::ShutdownParams{true});
       EXPECT_TRUE(client->wait_until_gone(std::chrono::minutes(1), {}));
     }
-    std::filesystem::remove_all(top_);
   }
 
   /// `more` are flags of tests/cli/test_daemon.
@@ -62,7 +57,8 @@ class ClientFixture : public testing::Test {
     while (!std::filesystem::exists(file)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 
-  std::filesystem::path top_;
+  const test::ScratchTree scratch_;
+  const std::filesystem::path top_ = scratch_.root();
 };
 
 }  // namespace kvboost::cli

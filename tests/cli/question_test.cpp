@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/support/scratch_tree.h"
+
 namespace kvboost::cli {
 namespace {
 
@@ -39,8 +41,8 @@ TEST(Question, LongOnesPassUpToTheLimit) {
 }
 
 TEST(Question, FilesAndTheirTrouble) {
-  const auto file =
-      std::filesystem::temp_directory_path() / ("kvboost-question-" + std::to_string(::getpid()));
+  const test::ScratchTree folder;
+  const auto file = folder / "question.txt";
   std::ofstream(file) << "from a file\n";
   EXPECT_EQ(read_question_file(file).value(), "from a file");
   std::ofstream(file) << "";

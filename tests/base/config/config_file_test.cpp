@@ -9,6 +9,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/support/scratch_tree.h"
+
 namespace kvboost {
 namespace {
 
@@ -81,9 +83,8 @@ TEST(ConfigFile, OnlyTextAndCommentsGoBeyondAscii) {
 }
 
 TEST(ConfigFile, WritesThroughALinkAndKeepsPrivate) {
-  std::string pattern = (fs::temp_directory_path() / "kvboost-file-XXXXXX").string();
-  ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-  const fs::path folder = pattern;
+  const test::ScratchTree scratch;
+  const fs::path& folder = scratch.root();
   const fs::path file = folder / "sub" / "kvboost.toml";
   ASSERT_TRUE(edit_config_file(file, "seed", "1"));
   fs::rename(file, folder / "real.toml");
@@ -94,7 +95,6 @@ TEST(ConfigFile, WritesThroughALinkAndKeepsPrivate) {
   content << std::ifstream(folder / "real.toml").rdbuf();
   EXPECT_EQ(content.str(), "seed = 2\n");
   EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 2);  // no temporary left
-  fs::remove_all(folder);
 }
 
 TEST(ConfigFile, UnreadableFilesAreErrors) {

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <map>
 
+#include "tests/support/scratch_tree.h"
+
 namespace kvboost {
 namespace {
 
@@ -16,13 +18,6 @@ namespace fs = std::filesystem;
 
 class ConfigTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "kvboost-config-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   fs::path file(const std::string& name, const std::string& text) {
     std::ofstream(folder_ / name) << text;
     return folder_ / name;
@@ -37,7 +32,8 @@ class ConfigTest : public testing::Test {
   }
   static std::string message(const Result<Config>& config) { return config ? "" : config.error().text(); }
 
-  fs::path folder_;
+  const test::ScratchTree scratch_;
+  const fs::path folder_ = scratch_.root();
   std::map<std::string, std::string> environment_;
 };
 

@@ -10,19 +10,14 @@
 #include <string>
 
 #include "daemon/models/model_places.h"
+#include "tests/support/scratch_tree.h"
 #include "tests/support/tiny_model.h"
 
 namespace kvboost::test {
 
 class ModelHome : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "kvboost-models-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    home_ = pattern;
-    variables_["HOME"] = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(home_); }
+  void SetUp() override { variables_["HOME"] = home_.string(); }
 
   std::filesystem::path text(const std::string& name, const std::string& content) {
     const auto path = home_ / name;
@@ -47,7 +42,8 @@ class ModelHome : public testing::Test {
     return places;
   }
 
-  std::filesystem::path home_;
+  const ScratchTree folder_;
+  const std::filesystem::path home_ = folder_.root();
   std::map<std::string, std::string> variables_;
 };
 

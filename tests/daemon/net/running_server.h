@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -13,22 +12,17 @@
 
 #include "base/daemon_files.h"
 #include "daemon/net/server.h"
+#include "tests/support/scratch_tree.h"
 
 namespace kvboost::testing_net {
 
 class RunningServer {
  public:
-  RunningServer() {
-    std::string name = (std::filesystem::temp_directory_path() / "kvboost-net-XXXXXX").string();
-    EXPECT_NE(::mkdtemp(name.data()), nullptr);
-    top_ = name;
-    files_ = daemon_files(top_ / "kvboostd.sock").value();
-  }
+  RunningServer() = default;
   ~RunningServer() {
     if (server_) stop(daemon::StopMode::kCancel);
     server_.reset();
     listener_.reset();
-    std::filesystem::remove_all(top_);
   }
 
   daemon::Binder& binder() { return binder_; }
@@ -58,8 +52,8 @@ class RunningServer {
   }
 
  private:
-  std::filesystem::path top_;
-  DaemonFiles files_;
+  const test::ScratchTree folder_;
+  const DaemonFiles files_ = daemon_files(folder_ / "kvboostd.sock").value();
   daemon::Binder binder_;
   std::unique_ptr<daemon::Listener> listener_;
   std::unique_ptr<daemon::Server> server_;

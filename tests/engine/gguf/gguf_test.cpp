@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/scratch_tree.h"
+
 namespace kvboost::engine {
 namespace {
 
@@ -247,13 +249,6 @@ TEST(Gguf, EveryTruncationIsRefused) {
 
 class GgufFile : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string folder = (std::filesystem::temp_directory_path() / "kvboost-gguf-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-    folder_ = folder;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::filesystem::path write(std::string_view name, const Bytes& bytes) {
     std::ofstream file(folder_ / name, std::ios::binary);
     file.write(reinterpret_cast<const char*>(bytes.span().data()),
@@ -261,7 +256,7 @@ class GgufFile : public testing::Test {
     return folder_ / name;
   }
 
-  std::filesystem::path folder_;
+  const test::ScratchTree folder_;
 };
 
 TEST_F(GgufFile, OpensAndNamesTheFileInErrors) {
@@ -280,7 +275,7 @@ TEST_F(GgufFile, OpensAndNamesTheFileInErrors) {
 
 TEST_F(GgufFile, RefusesWhatIsNoRegularFile) {
   EXPECT_EQ(Gguf::open(folder_ / "absent").error().code, ErrorCode::kNotFound);
-  const auto folder = Gguf::open(folder_);
+  const auto folder = Gguf::open(folder_.root());
   EXPECT_EQ(folder.error().code, ErrorCode::kInvalidArgument);
   EXPECT_NE(folder.error().message.find("a directory"), std::string::npos);
   ASSERT_EQ(::mkfifo((folder_ / "fifo").c_str(), 0600), 0);

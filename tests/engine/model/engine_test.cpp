@@ -11,6 +11,7 @@
 #include "engine/cpu.h"
 #include "engine/kernels/bfloat16.h"
 #include "tests/engine/model/loaded_engine.h"
+#include "tests/support/scratch_tree.h"
 
 namespace kvboost::engine {
 namespace {
@@ -268,9 +269,8 @@ TEST(Engine, RefusesABlockOfAnotherShape) {
 }
 
 TEST(Engine, BadWeightsAreNamed) {
-  std::string name = (std::filesystem::temp_directory_path() / "kvboost-engine-XXXXXX").string();
-  const std::filesystem::path directory = mkdtemp(name.data());
-  const auto file = directory / "bad.gguf";
+  const test::ScratchTree folder;
+  const auto file = folder / "bad.gguf";
   auto writer = test::make_tiny_model();
   std::vector<float> values(64 * 64, 0.01F);
   values[77] = NAN;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "tests/support/scratch_tree.h"
 #include "tests/support/tiny_model.h"
 
 namespace kvboost::test {
@@ -23,9 +24,6 @@ class LoadedEngine {
   explicit LoadedEngine(const TinyModel& model = {},
                         engine::ComputeType compute = engine::ComputeType::kFloat32,
                         std::int32_t context = 0) {
-    std::string name = (std::filesystem::temp_directory_path() / "kvboost-engine-XXXXXX").string();
-    directory_ = mkdtemp(name.data());
-    file_ = directory_ / "tiny.gguf";
     const auto written = write_tiny_model(file_, model);
     EXPECT_TRUE(written.has_value());
     engine::EngineOptions options;
@@ -42,7 +40,6 @@ class LoadedEngine {
   }
   LoadedEngine(const LoadedEngine&) = delete;
   LoadedEngine& operator=(const LoadedEngine&) = delete;
-  ~LoadedEngine() { std::filesystem::remove_all(directory_); }
 
   engine::Engine* operator->() const { return engine_.get(); }
   engine::Engine& operator*() const { return *engine_; }
@@ -63,7 +60,8 @@ class LoadedEngine {
   }
 
  private:
-  std::filesystem::path directory_, file_;
+  const ScratchTree folder_;
+  const std::filesystem::path file_ = folder_ / "tiny.gguf";
   std::unique_ptr<engine::Engine> engine_;
 };
 
