@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/net/listener.h"
 
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -71,24 +70,6 @@ Result<Listener> Listener::open(const DaemonFiles& files, std::string_view build
   listener.device_ = status.st_dev;
   listener.inode_ = status.st_ino;
   return listener;
-}
-
-Result<Listener> Listener::adopt(const DaemonFiles& files, std::string_view build, FileDescriptor fd) {
-  auto lock = take_lock(files, build);
-  if (!lock) return fail(lock.error());
-  int listening = 0;
-  socklen_t size = sizeof listening;
-  sockaddr_storage address{};
-  socklen_t address_size = sizeof address;
-  const bool usable = ::getsockopt(fd.get(), SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) == 0 &&
-                      listening != 0 &&
-                      ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &address_size) == 0 &&
-                      address.ss_family == AF_UNIX;
-  if (!usable) {
-    return fail(ErrorCode::kInvalidArgument, "the socket that was passed is no listening Unix socket",
-                "in the systemd unit, ListenStream= must be a path");
-  }
-  return Listener(std::move(*lock), std::move(fd));
 }
 
 void Listener::remove_socket() {

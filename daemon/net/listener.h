@@ -20,10 +20,6 @@ class Listener {
   /// Takes the lock, removes a stale socket, listens. kBusy if another daemon serves; the message tells
   /// which.
   [[nodiscard]] static Result<Listener> open(const DaemonFiles& files, std::string_view build);
-  /// Takes the lock, and the socket that a supervisor passed as `fd`, already listening; its file is not
-  /// removed.
-  [[nodiscard]] static Result<Listener> adopt(const DaemonFiles& files, std::string_view build,
-                                              FileDescriptor fd);
 
   Listener(Listener&&) noexcept = default;
   Listener& operator=(Listener&&) = delete;
@@ -39,7 +35,7 @@ class Listener {
 
   LockFile lock_;
   FileDescriptor fd_;
-  std::filesystem::path socket_;  // empty once removed, or if it is not ours to remove
+  std::filesystem::path socket_;  // empty once removed
   dev_t device_ = 0;
   ino_t inode_ = 0;
 };
