@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/duration.h"
 #include "cli/cmd_cache.h"
+#include "cli/interrupt.h"
 #include "cli/render.h"
 
 namespace kvboost::cli {
@@ -90,8 +91,9 @@ std::string status_text(const protocol::StatusResult& status, const Terminal& te
 
 int status(Session& session, const StatusArguments& arguments) {
   if (!session.config()) return session.failed(session.config().error(), kExitUsage);
-  auto client = session.connect_if_running();
-  if (!client) return session.failed(client.error(), kExitNoDaemon);
+  const Interrupt interrupt;
+  auto client = arguments.if_running ? session.connect_if_running() : session.connect(interrupt.token());
+  if (!client) return interrupt.requested() ? kExitCancelled : session.failed(client.error(), kExitNoDaemon);
   if (arguments.skipped) {
     const auto result = client->call<protocol::SkippedResult>(
         "skipped", protocol::SkippedParams{session.directory().string()});

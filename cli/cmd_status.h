@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `kvboost status`: what the daemon is doing. Never starts one.
+// `kvboost status`: what the daemon is doing, which it starts as every command does.
 #pragma once
 
 #include "cli/session.h"
@@ -10,6 +10,7 @@ namespace kvboost::cli {
 struct StatusArguments {
   bool skipped = false;  // what is left out of the repository, instead
   bool json = false;
+  bool if_running = false;  // starts none
 };
 
 [[nodiscard]] int status(Session& session, const StatusArguments& arguments);

@@ -155,10 +155,11 @@ void cache_command(CLI::App& root, Invocation& invocation) {
 }
 
 void status_command(CLI::App& root, Invocation& invocation) {
-  CLI::App& app = add_command(root, "status", "Show what the daemon is doing; never starts one");
+  CLI::App& app = add_command(root, "status", "Show what the daemon is doing");
   auto arguments = bind(app, invocation, status);
   app.add_flag("--skipped", arguments->skipped,
                "Show what is left out of the repository you stand in, and why");
+  app.add_flag("--if-running", arguments->if_running, "Start no daemon: exit with 3 if none is running");
   add_json_flag(app, arguments->json);
 }
 

@@ -26,7 +26,7 @@ def test_wrong_use_names_what_was_meant(machine):
 
 
 def test_status_without_and_with_a_daemon(tiny):
-    none = tiny.kvboost("status")
+    none = tiny.kvboost("status", "--if-running")
     assert none.code == NO_DAEMON and "no daemon" in none.err and tiny.daemons() == [], none
     tiny.kvboost("daemon", "start")
     shown = tiny.kvboost("status")

@@ -81,7 +81,7 @@ class Machine:
         return Finished(process.returncode, out, err)
 
     def status(self):
-        finished = self.kvboost("status", "--json")
+        finished = self.kvboost("status", "--if-running", "--json")
         assert finished.code == DONE, finished
         return finished.json()
 
