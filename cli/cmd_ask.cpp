@@ -122,6 +122,10 @@ int ask(Session& session, const AskArguments& arguments) {
   if (!session.config()) return session.failed(session.config().error(), kExitUsage);
   auto request = read_request(arguments);
   if (!request) return session.failed(request.error(), kExitUsage);
+  if (session.directory().empty()) {
+    return session.failed(
+        {ErrorCode::kNotFound, "the current directory does not exist any more", "go to another one with cd"});
+  }
   session.note_warnings();
   Interrupt interrupt;
   auto client = session.connect(interrupt.token());

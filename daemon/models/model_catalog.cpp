@@ -151,8 +151,10 @@ ModelInfoResult describe(const FoundModel& model, const fs::path& in_use) {
 
 Result<ModelInfoResult> usable_info(const FoundModel& model) {
   ModelInfoResult result = describe(model, {});
-  if (result.entry.problem.empty()) return result;
-  return fail(ErrorCode::kModel, model.path.string() + ": " + result.entry.problem,
+  const std::string& problem = result.entry.problem;
+  if (problem.empty()) return result;
+  const std::string path = model.path.string();
+  return fail(ErrorCode::kModel, problem.find(path) == std::string::npos ? path + ": " + problem : problem,
               "`kvboost model list` shows the models that can be used");
 }
 
