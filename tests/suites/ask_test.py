@@ -4,8 +4,9 @@
 import json
 import os
 import signal
+import subprocess
 
-from machine import CANCELLED, DONE, USAGE
+from machine import CANCELLED, DONE, FAILED, USAGE
 
 FILES = {
     "parser.py": "def parse_price(text):\n    '''Price in cents from a text like 3.50 EUR.'''\n"
@@ -177,6 +178,25 @@ def test_a_path_that_is_not_there_is_named(tiny):
     root = tiny.repository({"a.py": "a = 1\n"})
     finished = tiny.kvboost("ask", "What?", "missing.py", cwd=root)
     assert finished.code != DONE and "missing.py" in finished.err
+
+
+def test_a_current_directory_that_is_gone_is_said(tiny):
+    folder = tiny.make_folder("gone")
+    done = subprocess.run(["sh", "-c", f"rmdir '{folder}' && exec '{tiny.programs}/kvboost' ask What?"], cwd=folder,
+                          env=tiny.env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == FAILED and "current directory" in done.stderr, done
+    assert tiny.daemons() == []
+
+
+def test_a_daemon_that_is_killed_in_mid_answer_is_said_and_replaced(real):
+    root = real.repository(FILES)
+    process = real.start("ask", "--max-tokens", "2000", "Explain every line of every file, at length.", cwd=root)
+    os.read(process.stdout.fileno(), 1)
+    os.kill(real.only_daemon(), signal.SIGKILL)
+    assert process.wait(60) == FAILED
+    err = process.stderr.read()
+    assert "closed the connection" in err and "daemon logs" in err, err
+    assert real.kvboost("ask", "--max-tokens", "2", "What is here?", cwd=root).code == DONE
 
 
 def test_two_repositories_at_once(tiny):
