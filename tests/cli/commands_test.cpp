@@ -157,11 +157,12 @@ TEST_F(CommandsTest, StatusNamesWhatIsLeftOut) {
   EXPECT_TRUE(has(ran.out, "secret\n")) << ran.out;
 }
 
-TEST_F(CommandsTest, WithoutADaemonStatusStartsNone) {
+TEST_F(CommandsTest, StatusStartsNoDaemonWhereNoneIsWanted) {
   testing::internal::CaptureStderr();
   Session session({{"socket", (top_ / "d.sock").string()}}, "b");
   StatusArguments arguments;
   arguments.skipped = true;
+  arguments.if_running = true;
   EXPECT_EQ(status(session, arguments), kExitNoDaemon);
   EXPECT_TRUE(has(testing::internal::GetCapturedStderr(), "no daemon"));
 }

@@ -291,9 +291,8 @@ TEST(Engine, BadWeightsAreNamed) {
 
   std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
   EXPECT_FALSE(Engine::load(options).has_value());
-  options.model = directory / "absent.gguf";
+  options.model = folder / "absent.gguf";
   EXPECT_EQ(Engine::load(options).error().code, ErrorCode::kNotFound);
-  std::filesystem::remove_all(directory);
 }
 
 TEST(Engine, LoadingTellsHowFarAndCanBeCancelled) {
