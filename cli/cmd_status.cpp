@@ -34,6 +34,16 @@ std::string share_text(const protocol::StatusResult& status) {
   return text;
 }
 
+/// The rest is the engine's scratch, the programs themselves, and pages of the cache's file.
+std::string memory_text(const protocol::StatusResult& status) {
+  const std::uint64_t known = status.weight_bytes + status.live_kv_bytes + status.cached_kv_bytes;
+  const std::uint64_t rest = status.resident_bytes > known ? status.resident_bytes - known : 0;
+  return human_size(status.resident_bytes) + " resident: weights " + human_size(status.weight_bytes) +
+         ", live KV " + human_size(status.live_kv_bytes) + " in " +
+         plural(status.live_sequences, "sequence") + ", cached KV " + human_size(status.cached_kv_bytes) +
+         ", scratch and other " + human_size(rest);
+}
+
 std::string warming_text(const protocol::WarmingState& warming) {
   if (warming.root.empty()) return {};
   return warming.root + ", " + human_count(warming.files_done) + " of " + plural(warming.files, "file") +
@@ -68,10 +78,7 @@ std::string status_text(const protocol::StatusResult& status, const Terminal& te
       {"model", model_text(status)},
       {"model error", status.model_error},
       {"compute", compute_text(status)},
-      {"memory", human_size(status.resident_bytes) + " resident: weights " + human_size(status.weight_bytes) +
-                     ", live KV " + human_size(status.live_kv_bytes) + " in " +
-                     plural(status.live_sequences, "sequence") + ", cached KV " +
-                     human_size(status.cached_kv_bytes)},
+      {"memory", memory_text(status)},
       {"requests", human_count(status.requests) + ", " + human_count(status.cancelled) + " cancelled, " +
                        human_count(status.failed) + " failed"},
       {"prompt tokens", share_text(status)},

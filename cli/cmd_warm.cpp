@@ -102,13 +102,13 @@ std::string warm_progress_text(const WarmProgress& progress) {
 
 std::string warm_summary(const WarmResult& result) {
   if (result.files == 0) return "there is nothing to warm\n";
-  const std::string all =
-      plural(result.files, "file") + ", " + chunks_and_tokens(result.chunks, result.tokens) + ": ";
-  const std::string missing = chunks_and_tokens(result.computed_chunks, result.computed_tokens);
   if (result.background) {
-    return all + "being warmed in the background; `kvboost status` shows how far that is\n";
+    return plural(result.files, "file") + (result.files == 1 ? " is" : " are") +
+           " being warmed in the background; `kvboost status` shows how far that is\n";
   }
-  std::string text = all;
+  const std::string missing = chunks_and_tokens(result.computed_chunks, result.computed_tokens);
+  std::string text =
+      plural(result.files, "file") + ", " + chunks_and_tokens(result.chunks, result.tokens) + ": ";
   if (result.dry_run) {
     text += missing + " would be computed\n";
   } else if (result.computed_chunks == 0) {

@@ -84,6 +84,7 @@ Service::Service(Config config, Places places, ModelCatalog catalog, Server& ser
       conversations_(conversation_dir(config_, places_.state)),
       blocks_(block_options(config_, places_.cache)),
       fingerprints_(places_.state / "models"),
+      manifest_(blocks_.store()),
       model_(config_.text("model")),
       engine_thread_("kv-engine", 1),
       models_(
@@ -91,10 +92,11 @@ Service::Service(Config config, Places places, ModelCatalog catalog, Server& ser
           [this](const auto& file, auto compute, const auto& stop) {
             return fingerprint(file, compute, stop);
           }),
-      manifest_(blocks_.store()),
+      ask_({config_, workers_, engine_thread_, models_, repositories_, conversations_, blocks_, metrics_}),
+      warm_({workers_, models_, repositories_, warmer_, metrics_, [this] { return server_.is_leaving(); }}),
+      cache_({workers_, models_, repositories_, blocks_, manifest_}),
       warmer_({engine_thread_, models_, blocks_, manifest_}),
       workers_("kv-worker", kWorkers),
-      ask_({config_, workers_, engine_thread_, models_, repositories_, conversations_, blocks_, metrics_}),
       house_([this](const std::stop_token& stop) { keep_house(stop); }) {}
 
 Service::~Service() {
@@ -121,6 +123,8 @@ void Service::bind(Binder& binder) {
                                          .stop = context.stop()});
       });
   bind_models(binder);
+  warm_.bind(binder);
+  cache_.bind(binder);
 }
 
 void Service::bind_models(Binder& binder) {
@@ -199,6 +203,11 @@ protocol::StatusResult Service::status() const {
   }
   status.live_kv_bytes = model.live_bytes;
   status.live_sequences = model.live_sequences;
+  status.tiers = tiers_of(blocks_);
+  status.cached_kv_bytes = status.tiers.front().used;  // memory
+  status.reuse = reuse_of(blocks_);
+  status.queue_bytes = blocks_.queued_bytes();
+  status.warming = warmer_.state();
   status.resident_bytes = resident_bytes();
   status.connections = static_cast<std::int32_t>(server_.counts().connections);
   status.requests = metrics_.requests;
@@ -255,7 +264,7 @@ void Service::keep_house(const std::stop_token& stop) {
     const auto now = Clock::now();
     if (const std::int64_t requests = metrics_.requests;
         requests != std::exchange(last_requests, requests) ||
-        workers_.load().running + engine_thread_.load().running > 0) {
+        workers_.load().running + engine_thread_.load().running > 0 || !warmer_.state().root.empty()) {
       last_active = now;
     }
     if (idle_unload.count() > 0) next = std::min(next, models_.unload_if_idle(idle_unload));

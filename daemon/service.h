@@ -15,7 +15,9 @@
 
 #include "base/config.h"
 #include "cache/key/model_fingerprint.h"
+#include "cache/store/manifest.h"
 #include "daemon/ask_handler.h"
+#include "daemon/cache_handler.h"
 #include "daemon/metrics.h"
 #include "daemon/models/model_catalog.h"
 #include "daemon/net/binder.h"
@@ -26,6 +28,7 @@
 #include "daemon/pipeline/scheduler.h"
 #include "daemon/pipeline/warmer.h"
 #include "daemon/prompt/repositories.h"
+#include "daemon/warm_handler.h"
 
 namespace kvboost::daemon {
 
@@ -74,14 +77,16 @@ class Service {
   Conversations conversations_;
   BlockCache blocks_;
   cache::ModelFingerprints fingerprints_;
+  cache::Manifest manifest_;
   mutable std::mutex model_mutex_;
   std::string model_;  // as the user named it
   Scheduler engine_thread_;
   ModelHost models_;
-  cache::Manifest manifest_;
-  Warmer warmer_;
-  Scheduler workers_;  // behind what its jobs use
   AskHandler ask_;
+  WarmHandler warm_;
+  CacheHandler cache_;
+  Warmer warmer_;      // behind the handlers that it answers to
+  Scheduler workers_;  // behind what its jobs use
   std::jthread house_;
 };
 

@@ -149,12 +149,8 @@ Result<std::vector<std::byte>> encode_block(const BlockShape& shape, std::span<c
   return payload;
 }
 
-Result<void> decode_block(const BlockShape& shape, std::span<const std::byte> payload,
-                          std::span<std::uint16_t> block) {
-  if (!valid(shape) || block.size() != shape.elements()) {
-    return fail(ErrorCode::kInvalidArgument, "the block does not have the shape that was said");
-  }
-  if (payload.size() < tags_size(shape))
+Result<std::vector<Codec>> codecs_of(const BlockShape& shape, std::span<const std::byte> payload) {
+  if (!valid(shape) || payload.size() < tags_size(shape))
     return fail(ErrorCode::kCorrupt, "the record's payload is cut short");
   std::vector<Codec> per_layer;
   for (const std::byte tag : payload.first(static_cast<std::size_t>(shape.n_layers))) {
@@ -163,6 +159,17 @@ Result<void> decode_block(const BlockShape& shape, std::span<const std::byte> pa
     }
     per_layer.push_back(static_cast<Codec>(tag));
   }
+  return per_layer;
+}
+
+Result<void> decode_block(const BlockShape& shape, std::span<const std::byte> payload,
+                          std::span<std::uint16_t> block) {
+  if (!valid(shape) || block.size() != shape.elements()) {
+    return fail(ErrorCode::kInvalidArgument, "the block does not have the shape that was said");
+  }
+  const auto read = codecs_of(shape, payload);
+  if (!read) return fail(read.error());
+  const std::vector<Codec>& per_layer = *read;
   if (payload.size() != encoded_size(shape, per_layer)) {
     return fail(ErrorCode::kCorrupt, "the record's payload has " + std::to_string(payload.size()) +
                                          " bytes, its shape needs " +

@@ -53,6 +53,10 @@ struct BlockShape {
                                                           std::span<const std::uint16_t> block,
                                                           std::span<const Codec> per_layer);
 
+/// The codec of each layer, as the payload says. kCorrupt when it does not say so for all of them.
+[[nodiscard]] Result<std::vector<Codec>> codecs_of(const BlockShape& shape,
+                                                   std::span<const std::byte> payload);
+
 /// Decodes the whole payload into `block` (shape.elements() elements). kCorrupt when the payload is not one
 /// of this shape.
 [[nodiscard]] Result<void> decode_block(const BlockShape& shape, std::span<const std::byte> payload,

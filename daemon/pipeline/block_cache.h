@@ -85,7 +85,7 @@ class BlockCache {
   void count(Match match);
   [[nodiscard]] Counts counts() const;
   [[nodiscard]] std::uint64_t queued_bytes() const;
-  [[nodiscard]] cache::TieredStore& store() { return *store_; }
+  [[nodiscard]] cache::TieredStore& store() const { return *store_; }
   [[nodiscard]] const std::string& problem() const { return problem_; }
 
  private:

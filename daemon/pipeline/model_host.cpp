@@ -167,6 +167,7 @@ void ModelHost::finish_load(Result<std::unique_ptr<LoadedModel>> loaded) {
     snapshot_.name = model_->engine->spec().name;
     snapshot_.error.clear();
     snapshot_.info = model_->engine->info();
+    snapshot_.names = model_->names;
     last_use_ = Clock::now();
     log::info("loaded {} in {:.2f} s", model_->path.string(), snapshot_.info->load_seconds);
   } else {

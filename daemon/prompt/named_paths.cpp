@@ -16,22 +16,6 @@ std::unexpected<Error> fail_outside(const std::string& given, const fs::path& ro
               "go to the repository that it belongs to");
 }
 
-// `given` relative to the root, "" for the root itself. Links on the way are followed, so that a path through
-// one is judged by where it leads; the last part is taken as it is.
-Result<std::string> beneath_root(const std::string& given, const fs::path& directory, const fs::path& root) {
-  std::error_code error;
-  const fs::path whole = (fs::weakly_canonical(directory, error) / given).lexically_normal();
-  const fs::path named = whole.has_filename() ? whole : whole.parent_path();
-  fs::path real = fs::weakly_canonical(named.parent_path(), error) / named.filename();
-  if (error) return fail(ErrorCode::kNotFound, given + ": " + error.message());
-  if (const fs::path canonical = fs::weakly_canonical(named, error); !error && canonical == root) real = root;
-  const std::string& text = real.native();
-  if (text == root.native()) return std::string();
-  const std::string prefix = root == "/" ? "/" : root.native() + "/";
-  if (!text.starts_with(prefix)) return fail_outside(given, root);
-  return text.substr(prefix.size());
-}
-
 Result<std::vector<std::string>> files_of_folder(const Repository& repository, const std::string& given,
                                                  const std::string& folder) {
   std::vector<std::string> files = repository.files(folder.empty() ? folder : folder + "/");
@@ -45,7 +29,7 @@ Result<std::vector<std::string>> files_of_folder(const Repository& repository, c
 
 Result<std::vector<std::string>> files_of(const Repository& repository, const std::string& given,
                                           const fs::path& directory) {
-  const auto path = beneath_root(given, directory, repository.root());
+  const auto path = path_in_root(repository.root(), given, directory);
   if (!path) return fail(path.error());
   if (repository.has(*path)) return std::vector{*path};
   std::error_code error;
@@ -62,6 +46,20 @@ Result<std::vector<std::string>> files_of(const Repository& repository, const st
 }
 
 }  // namespace
+
+Result<std::string> path_in_root(const fs::path& root, const std::string& given, const fs::path& directory) {
+  std::error_code error;
+  const fs::path whole = (fs::weakly_canonical(directory, error) / given).lexically_normal();
+  const fs::path named = whole.has_filename() ? whole : whole.parent_path();
+  fs::path real = fs::weakly_canonical(named.parent_path(), error) / named.filename();
+  if (error) return fail(ErrorCode::kNotFound, given + ": " + error.message());
+  if (const fs::path canonical = fs::weakly_canonical(named, error); !error && canonical == root) real = root;
+  const std::string& text = real.native();
+  if (text == root.native()) return std::string();
+  const std::string prefix = root == "/" ? "/" : root.native() + "/";
+  if (!text.starts_with(prefix)) return fail_outside(given, root);
+  return text.substr(prefix.size());
+}
 
 Result<std::vector<std::string>> resolve_paths(const Repository& repository,
                                                const std::vector<std::string>& paths,

@@ -18,4 +18,10 @@ namespace kvboost::daemon {
                                                              const std::vector<std::string>& paths,
                                                              const std::filesystem::path& directory);
 
+/// One path, which need not exist, relative to the root: "" for the root itself, without a '/' at its end.
+/// Links on the way are followed, so that a path through one is judged by where it leads; the last part is
+/// taken as it is. kInvalidArgument: outside of the work tree.
+[[nodiscard]] Result<std::string> path_in_root(const std::filesystem::path& root, const std::string& given,
+                                               const std::filesystem::path& directory);
+
 }  // namespace kvboost::daemon

@@ -75,6 +75,7 @@ TEST_F(OutputTest, StatusLeavesOutWhatIsUnknown) {
 
 TEST_F(OutputTest, StatusTellsOfTheCacheAndOfWarming) {
   protocol::StatusResult status;
+  status.resident_bytes = 200'000'000;
   status.weight_bytes = 100'000'000;
   status.live_kv_bytes = 20'000'000;
   status.cached_kv_bytes = 3'000'000;
@@ -85,7 +86,9 @@ TEST_F(OutputTest, StatusTellsOfTheCacheAndOfWarming) {
   EXPECT_FALSE(has(status_text(status, plain_), "warming"));
   status.warming = {"/r\x1b", 3, 17, 812.5};
   const std::string text = status_text(status, plain_);
-  EXPECT_TRUE(has(text, "weights 100 MB, live KV 20.0 MB in 0 sequences, cached KV 3.0 MB\n")) << text;
+  EXPECT_TRUE(has(
+      text, "weights 100 MB, live KV 20.0 MB in 0 sequences, cached KV 3.0 MB, scratch and other 77.0 MB\n"))
+      << text;
   EXPECT_TRUE(has(text, "40 exact, 3 approximate, 1,900 missed\n")) << text;
   EXPECT_TRUE(has(text, "cache: disk")) << text;
   EXPECT_TRUE(has(text, ": the disk is full\n")) << text;
@@ -141,7 +144,7 @@ TEST_F(OutputTest, WarmSaysWhatItDid) {
   result.dry_run = true;
   EXPECT_TRUE(has(warm_summary(result), ": 1 chunk (200 tokens) would be computed\n"));
   result.background = true;
-  EXPECT_TRUE(has(warm_summary(result), "in the background"));
+  EXPECT_TRUE(has(warm_summary(result), "1 file is being warmed in the background"));
 }
 
 TEST_F(OutputTest, CacheTellsTiersModelsAndRepositories) {

@@ -72,6 +72,7 @@ TEST_P(BlockCodec, LayersMayDiffer) {
   const auto block = sample(shape, 3);
   std::vector<Codec> per_layer;
   for (int i = 0; i < shape.n_layers; ++i) per_layer.push_back(static_cast<Codec>(i % 3));
+  EXPECT_EQ(codecs_of(shape, encode_block(shape, block, per_layer).value()).value(), per_layer);
   const auto out = round_trip(shape, block, per_layer);
   const std::size_t layer = 2 * shape.plane();
   EXPECT_TRUE(std::equal(block.begin(), block.begin() + static_cast<std::ptrdiff_t>(layer), out.begin()))
@@ -123,6 +124,13 @@ TEST(BlockCodecErrors, RefusesNumbersThatAreNotFinite) {
     ASSERT_FALSE(result.has_value());
     EXPECT_EQ(result.error().code, ErrorCode::kInvalidArgument);
   }
+}
+
+TEST(BlockCodecErrors, APayloadThatDoesNotSayItsCodecs) {
+  const BlockShape shape{2, 1, 2, 1};
+  const std::byte tags[] = {std::byte{0}, std::byte{9}};
+  EXPECT_EQ(codecs_of(shape, tags).error().code, ErrorCode::kCorrupt);
+  EXPECT_EQ(codecs_of(shape, std::span(tags).first(1)).error().code, ErrorCode::kCorrupt);
 }
 
 TEST(BlockCodecErrors, NamesOfCodecs) {

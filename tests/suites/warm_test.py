@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`kvboost warm` and `kvboost cache` from end to end, with the real model: what is computed, what is kept, and what
+survives an edit, a switch of branches, a restart and a kill. Counters only."""
+
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+from machine import CANCELLED, DONE, FAILED, MODEL, USAGE
+
+
+def python_file(functions, name="f"):
+    """Functions of about 40 tokens each, so that a few make a chunk."""
+    return "".join(f"def {name}_{i}(first, second):\n    '''Adds {i} to the product of both.'''\n"
+                   f"    product = first * second\n    return product + {i}\n\n\n" for i in range(functions))
+
+
+FILES = {
+    "prices.py": python_file(12, "price"),
+    "shop/basket.py": python_file(20, "basket"),
+    "shop/orders.c": "".join(f"/* Order {i}. */\nint order_{i}(int a, int b) {{\n  int sum = a + b;\n  return sum * {i};\n}}\n\n"
+                             for i in range(15)),
+    "README.md": "# A shop\n\nAdds up prices, keeps baskets and orders.\n",
+    ".env": "PASSWORD=hunter2\n",
+}
+
+
+def warm(machine, root, *arguments):
+    finished = machine.kvboost("warm", "--json", *arguments, cwd=root)
+    assert finished.code == DONE, finished
+    return finished.json()
+
+
+def cache(machine, root, *arguments):
+    finished = machine.kvboost("cache", *arguments, "--json", cwd=root)
+    assert finished.code == DONE, finished
+    return finished.json()
+
+
+def tier(machine, name):
+    return next(one for one in machine.status()["tiers"] if one["name"] == name)
+
+
+def ask(machine, root, *arguments):
+    finished = machine.kvboost("ask", "--json", "--max-tokens", "8", *arguments, cwd=root)
+    assert finished.code == DONE, finished
+    return finished.json()
+
+
+def git(machine, root, *arguments):
+    subprocess.run(["git", *arguments], cwd=root, env=machine.env, check=True, capture_output=True)
+
+
+def test_warm_computes_once_and_status_tells_of_it(real):
+    root = real.repository(FILES)
+    first = warm(real, root)
+    assert first["root"] == str(root) and first["files"] == 4
+    assert first["computed_chunks"] == first["chunks"] > 4
+    assert 0 < first["computed_tokens"] <= first["tokens"]
+    assert first["stored_bytes"] > 0 and first["later_chunks"] == 0
+    assert first["skipped"] == [{"path": ".env", "reason": "secret"}]
+    again = warm(real, root)
+    assert again["computed_chunks"] == again["computed_tokens"] == again["stored_bytes"] == 0
+    assert (again["chunks"], again["tokens"]) == (first["chunks"], first["tokens"])
+    stats = cache(real, root, "stats")
+    assert [(one["root"], one["files"], one["chunks"]) for one in stats["roots"]] == [(str(root), 4, first["chunks"])]
+    assert [model["current"] for model in stats["models"]] == [True]
+    assert stats["unreferenced_bytes"] == 0 and stats["queue_bytes"] == 0
+    disk = tier(real, "disk")
+    assert disk["records"] == stats["models"][0]["records"] >= first["chunks"]
+    assert disk["corrupt"] == disk["failures"] == 0 and disk["problem"] == ""
+    status = real.status()
+    assert status["warming"]["root"] == "" and status["cached_kv_bytes"] > 0
+    shown = real.kvboost("warm", cwd=root)
+    assert shown.code == DONE and "all there already" in shown.out and ".env (secret)" in shown.err, shown
+
+
+def test_an_edit_costs_the_chunks_that_it_touches(real):
+    root = real.repository(FILES)
+    warm(real, root)
+    text = FILES["shop/basket.py"]
+    (root / "shop/basket.py").write_text(text.replace("product + 10\n", "product + 10 * first\n"))
+    assert warm(real, root, "--dry-run")["computed_chunks"] in (1, 2)
+    edited = warm(real, root)
+    assert edited["computed_chunks"] in (1, 2)
+    # What stands behind the edit is found by its content, and renewed when there is nothing else to do.
+    real.wait_for("renewed blocks", lambda: all(
+        chunk["left"] == "exact" for chunk in cache(real, root, "inspect", "shop/basket.py")["chunks"]))
+    assert warm(real, root)["computed_chunks"] == 0
+
+
+def test_a_branch_and_back_is_warm(real):
+    root = real.repository(FILES)
+    warm(real, root)
+    git(real, root, "checkout", "-q", "-b", "other")
+    (root / "prices.py").write_text(python_file(12, "cost"))
+    git(real, root, "commit", "-q", "-am", "Rename")
+    assert warm(real, root)["computed_chunks"] > 0
+    git(real, root, "checkout", "-q", "main")
+    assert warm(real, root)["computed_chunks"] == 0
+    git(real, root, "checkout", "-q", "other")
+    assert warm(real, root)["computed_chunks"] == 0
+
+
+def test_changed_and_since_narrow_it_down(real):
+    root = real.repository(FILES)
+    assert warm(real, root, "--changed")["files"] == 0
+    (root / "prices.py").write_text(python_file(2, "edited"))
+    (root / "shop/new.py").write_text(python_file(1, "new"))
+    changed = warm(real, root, "--changed")
+    assert changed["files"] == 2 and changed["computed_chunks"] > 0
+    assert warm(real, root, "--changed", "shop")["files"] == 1
+    git(real, root, "add", "-A")
+    git(real, root, "commit", "-q", "-m", "Two")
+    assert warm(real, root, "--changed")["files"] == 0
+    assert warm(real, root, "--since", "HEAD~1")["files"] == 2
+    bad = real.kvboost("warm", "--since", "nonsense", cwd=root)
+    assert bad.code == FAILED and "nonsense" in bad.err, bad
+    plain = real.make_folder("plain")
+    (plain / "a.py").write_text("a = 1\n")
+    none = real.kvboost("warm", "--changed", cwd=plain)
+    assert none.code == FAILED and "no git repository" in none.err, none
+
+
+def test_a_dry_run_computes_nothing(real):
+    root = real.repository(FILES)
+    dry = warm(real, root, "--dry-run")
+    assert dry["dry_run"] and dry["computed_chunks"] == dry["chunks"] > 0 and dry["stored_bytes"] == 0
+    assert [one["records"] for one in real.status()["tiers"]] == [0, 0]
+    assert warm(real, root)["computed_chunks"] == dry["computed_chunks"]
+
+
+def test_what_is_warm_outlives_the_daemon(real):
+    root = real.repository(FILES)
+    chunks = warm(real, root)["chunks"]
+    assert real.kvboost("daemon", "restart").code == DONE
+    again = warm(real, root)
+    assert again["computed_chunks"] == 0 and again["chunks"] == chunks
+    assert cache(real, root, "verify") == {"checked": tier(real, "disk")["records"], "corrupt": 0}
+
+
+def test_ask_loads_what_was_warmed(real):
+    root = real.repository(FILES)
+    cold = ask(real, root, "What does price_3 return?", "prices.py")
+    real.kvboost("daemon", "stop")
+    warm(real, root)
+    real.kvboost("daemon", "restart")
+    before = real.status()["reuse"]
+    warmed = ask(real, root, "What does price_3 return?", "prices.py")
+    after = real.status()["reuse"]
+    assert after["exact"] > before["exact"] and after["missed"] == before["missed"] == 0
+    assert warmed["reused_tokens"] > warmed["prompt_tokens"] // 2
+    assert warmed["text"] == cold["text"]
+
+
+def test_a_kill_in_the_middle_costs_no_more_than_what_was_running(real):
+    root = real.repository({f"part_{i}.py": python_file(18, f"part_{i}") for i in range(8)})
+    process = real.start("warm", cwd=root)
+    real.wait_for("stored blocks", lambda: real.socket.exists() and tier(real, "disk")["records"] >= 8)
+    os.kill(real.only_daemon(), signal.SIGKILL)
+    process.communicate(timeout=120)
+    assert process.returncode not in (DONE, None)
+    stored = cache(real, root, "verify")
+    assert stored["checked"] >= 1 and stored["corrupt"] == 0
+    rest = warm(real, root)
+    assert 0 < rest["computed_chunks"] < rest["chunks"]
+    assert warm(real, root)["computed_chunks"] == 0
+    temporary = [path for path in real.home.rglob("*") if path.suffix in (".tmp", ".new", ".part")]
+    assert temporary == []
+
+
+def test_ctrl_c_keeps_what_is_done(real):
+    root = real.repository({f"part_{i}.py": python_file(18, f"part_{i}") for i in range(8)})
+    process = real.start("warm", cwd=root)
+    real.wait_for("stored blocks", lambda: real.socket.exists() and tier(real, "disk")["records"] >= 8)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == CANCELLED and "kept" in err, err
+    real.wait_for("the end of the warm", lambda: real.status()["warming"]["root"] == "")
+    rest = warm(real, root)
+    assert 0 < rest["computed_chunks"] < rest["chunks"]
+
+
+def test_background_goes_on_without_its_client(real):
+    root = real.repository(FILES)
+    started = warm(real, root, "--background")
+    assert started["background"] and started["files"] == 4
+    real.wait_for("the end of the warm", lambda: len(cache(real, root, "stats")["roots"]) == 1
+                  and real.status()["warming"]["root"] == "")
+    assert warm(real, root)["computed_chunks"] == 0
+
+
+def test_inspect_shows_each_chunk(real):
+    root = real.repository(FILES)
+    chunks = warm(real, root, "prices.py")["chunks"]
+    file = cache(real, root / "shop", "inspect", "../prices.py")
+    assert file["path"] == "prices.py" and file["current"] and len(file["chunks"]) == chunks
+    lines = [(chunk["first_line"], chunk["last_line"]) for chunk in file["chunks"]]
+    assert lines[0][0] == 1 and all(before[1] <= after[0] for before, after in zip(lines, lines[1:]))
+    for chunk in file["chunks"]:
+        assert chunk["where"] in ("memory", "disk") and chunk["left"] == "exact" and chunk["codec"] == "bf16", chunk
+        assert chunk["bytes"] > 0 and chunk["tokens"] > 0 and len(chunk["content"]) == len(chunk["prefix"]) == 64
+    (root / "prices.py").write_text("changed = 1\n")
+    assert not cache(real, root, "inspect", "prices.py")["current"]
+    for path, word in (("README.md", "warm"), ("missing.py", "no such file"), ("../outside", "outside")):
+        finished = real.kvboost("cache", "inspect", path, cwd=root)
+        assert finished.code == FAILED and word in finished.err, finished
+
+
+def test_evict_takes_what_fits_and_leaves_pins(real):
+    root = real.repository(FILES)
+    warm(real, root)
+    records = tier(real, "disk")["records"]
+    assert cache(real, root, "evict", "--older-than", "1d")["records"] == 0
+    assert cache(real, root, "evict", "--stale")["records"] == 0
+    dry = cache(real, root, "evict", "shop", "--dry-run")
+    assert 0 < dry["records"] < records and dry["dry_run"]
+    assert cache(real, root, "pin", "shop/orders.c")["pins"] == ["shop/orders.c"]
+    assert cache(real, root, "evict", "shop")["records"] < dry["records"]
+    where = lambda path: {chunk["where"] for chunk in cache(real, root, "inspect", path)["chunks"]}
+    assert where("shop/basket.py") == {"absent"} and "absent" not in where("shop/orders.c")
+    assert "absent" not in where("prices.py")
+    assert cache(real, root / "shop", "unpin", "orders.c")["pins"] == []
+    assert cache(real, root, "evict", "shop")["records"] > 0
+    assert where("shop/orders.c") == {"absent"}
+    fingerprint = cache(real, root, "stats")["models"][0]["fingerprint"]
+    assert cache(real, root, "evict", "--namespace", fingerprint[:8].upper(), "--dry-run")["records"] > 0
+    assert real.kvboost("cache", "evict", "--namespace", "0123456789abcdef0", cwd=root).code == FAILED
+    assert real.kvboost("cache", "evict", cwd=root).code == USAGE
+    assert warm(real, root)["computed_chunks"] > 0
+
+
+def test_stale_is_what_no_work_tree_has(real):
+    root = real.repository(FILES)
+    warm(real, root)
+    (root / "prices.py").unlink()
+    warm(real, root)
+    unreferenced = cache(real, root, "stats")["unreferenced_bytes"]
+    assert unreferenced > 0
+    assert cache(real, root, "evict", "--stale")["bytes"] == unreferenced
+    assert cache(real, root, "stats")["unreferenced_bytes"] == 0
+    other = real.repository({"only_here.py": python_file(6, "other")}, "other")
+    warm(real, other)
+    subprocess.run(["rm", "-r", other], check=True)
+    dry = cache(real, root, "evict", "--stale", "--dry-run")
+    assert dry["records"] > 0
+    assert cache(real, root, "evict", "--stale")["records"] == dry["records"]
+    assert [one["root"] for one in cache(real, root, "stats")["roots"]] == [str(root)]
+    assert warm(real, root)["computed_chunks"] == 0
+
+
+def test_clear_removes_everything(real):
+    root = real.repository(FILES)
+    warm(real, root)
+    records = tier(real, "disk")["records"]
+    assert cache(real, root, "pin", ".")["pins"] == [""]
+    assert real.kvboost("cache", "clear", cwd=root).code == USAGE
+    assert cache(real, root, "clear", "--dry-run")["records"] == records
+    assert cache(real, root, "clear", "--yes")["records"] == records
+    assert [one["records"] for one in real.status()["tiers"]] == [0, 0]
+    assert warm(real, root)["computed_chunks"] > 0
+    assert cache(real, root, "stats")["roots"][0]["pinned"] == [""]
+
+
+def test_a_daemon_that_leaves_does_not_wait_for_a_warm(real):
+    root = real.repository({f"part_{i}.py": python_file(18, f"part_{i}") for i in range(8)})
+    process = real.start("warm", cwd=root)
+    real.wait_for("stored blocks", lambda: real.socket.exists() and tier(real, "disk")["records"] >= 4)
+    assert real.kvboost("daemon", "stop").code == DONE
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == FAILED and "leaving" in err and "kept" in err, err
+    rest = warm(real, root)
+    assert 0 < rest["computed_chunks"] < rest["chunks"]
+
+
+def test_clients_that_are_killed_leave_no_reader_behind(real):
+    root = real.repository(FILES)
+    warm(real, root)
+    used = tier(real, "disk")["used"]
+    for _ in range(20):
+        process = real.start("cache", "inspect", "shop/basket.py", cwd=root)
+        process.kill()
+        process.communicate()
+    for _ in range(3):
+        cache(real, root, "evict", "shop")
+        warm(real, root)
+    assert tier(real, "disk")["used"] <= used * 1.25
+
+
+def test_without_a_model_it_says_so(machine):
+    finished = machine.kvboost("warm", cwd=machine.repository(FILES))
+    assert finished.code == MODEL and "model" in finished.err and finished.out == "", finished
+
+
+def test_a_secret_is_never_warmed(real):
+    root = real.repository(FILES)
+    warm(real, root)
+    assert real.kvboost("cache", "inspect", ".env", cwd=root).code == FAILED
+    named = real.kvboost("warm", ".env", cwd=root)
+    assert named.code == FAILED and "secret" in named.err, named
+    stored = list(real.home.rglob("*.mdb"))
+    assert stored and all(b"hunter2" not in path.read_bytes() for path in stored)
+    shown = real.kvboost("status", "--skipped", "--json", cwd=root).json()
+    assert shown["root"] == str(root) and {"path": ".env", "reason": "secret"} in shown["skipped"]
+
+
+@pytest.mark.parametrize("words", [["warm", "missing.py"], ["warm", "/"], ["cache", "pin", "missing.py"],
+                                   ["cache", "unpin", "README.md"]])
+def test_what_is_not_there_is_named(real, words):
+    root = real.repository({"README.md": "# Nothing\n"})
+    finished = real.kvboost(*words, cwd=root)
+    assert finished.code == FAILED and words[-1] in finished.err and finished.out == "", finished
+
+
+def test_names_of_any_bytes(real):
+    odd = os.fsdecode(b"caf\xe9 \n'\".py")
+    root = real.repository({"a.py": python_file(3)})
+    (root / odd).write_text(python_file(3, "odd"))
+    assert warm(real, root)["files"] == 2
+    finished = real.kvboost("cache", "inspect", "--json", odd, cwd=root)
+    assert finished.code == DONE, finished
+    assert set(json.loads(finished.out)["path"]) == {"base64"}
