@@ -24,7 +24,7 @@ SizeRule fixed_rule(std::size_t nominal, std::size_t window) {
   const std::size_t down = std::min(nominal, window);
   const std::size_t min = nominal - down + std::min(down, kSumError);
   const std::size_t max = std::max<std::size_t>(nominal + window, 1);
-  return {.min = min, .low = min, .high = max, .max = max};
+  return {.min = min, .low = min, .high = max, .max = max, .anchor_reach = 0};
 }
 
 // The declaration that begins first in each chunk, or else the innermost one that holds its first byte.

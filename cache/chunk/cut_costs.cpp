@@ -10,17 +10,17 @@ namespace {
 constexpr Cost kDeepest = 4 * CutCost::kWholeMember;  // no cut between members costs more for being deep
 
 Cost indent_cost(const Piece& piece) {
-  return 8 * static_cast<Cost>(std::min<std::size_t>(piece.indent, 40));
+  return 8 * CutCost::kUnit * static_cast<Cost>(std::min<std::size_t>(piece.indent, 40));
 }
 
-// Breaks ties between cuts that cost the same, by the line behind the cut alone: the same lines then draw the
-// cuts wherever they stand.
+// Tells cuts apart that cost the same, by the line behind the cut alone: the same lines then draw the cuts
+// wherever they stand.
 Cost line_sign(std::string_view text, const Piece& piece) {
   std::uint32_t hash = 2166136261;  // FNV-1a
   for (const char c : text.substr(piece.begin, piece.end - piece.begin)) {
     hash = (hash ^ static_cast<unsigned char>(c)) * 16777619;
   }
-  return (hash >> 16) % CutCost::kBySign;
+  return (hash >> 8) % CutCost::kBySign;
 }
 
 // What a cut inside of each member costs. A member's parent stands before it.

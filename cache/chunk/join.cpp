@@ -75,10 +75,13 @@ SizeRule size_rule(const ChunkLimits& limits, std::size_t window) {
   const std::size_t max = std::max<std::size_t>(limits.max_tokens, 1);
   const std::size_t min = std::min(limits.min_tokens, max);
   const std::size_t nominal = std::max(min, max / 2);
+  // What stands between two anchors must leave a choice of sizes, however long it is.
+  const std::size_t reach = max >= 4 * min ? std::max(3 * min, nominal * 3 / 4) : 0;
   return {.min = min,
           .low = std::max(min, nominal - std::min(nominal, window)),
           .high = std::min(max, nominal + window),
-          .max = max};
+          .max = max,
+          .anchor_reach = reach};
 }
 
 std::vector<Chunk> join_pieces(std::string_view text, std::span<const Piece> pieces,

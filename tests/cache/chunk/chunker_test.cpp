@@ -8,6 +8,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <random>
 #include <set>
 
@@ -171,28 +172,81 @@ TEST(Chunker, CutsAtHeadingsNotBehindThem) {
   }
 }
 
-TEST(Chunker, RecomputesOneOrTwoChunksForAnEditedFunction) {
+/// A language's way to write functions one after the other.
+struct Style {
+  const char* path;
+  const char* opening;   // of the file
+  const char* function;  // its first line; @ stands for its number
+  const char* statement;
+  const char* end;
+  const char* closing;  // of the file
+};
+
+constexpr Style kStyles[] = {
+    {"a.c", "#include <stdio.h>\n\n", "int work_@(int a) {\n", "  a = lookup(a, @);\n", "  return a;\n}\n\n",
+     ""},
+    {"a.cpp", "namespace n {\n\n", "int work_@(int a) {\n", "  a = lookup(a, @);\n", "  return a;\n}\n\n",
+     "}\n"},
+    {"a.cs", "class Work {\n", "  int Work@(int a) {\n", "    a = Lookup(a, @);\n", "    return a;\n  }\n\n",
+     "}\n"},
+    {"a.go", "package work\n\n", "func work@(a int) int {\n", "\ta = lookup(a, @)\n", "\treturn a\n}\n\n",
+     ""},
+    {"a.java", "class Work {\n", "  int work@(int a) {\n", "    a = lookup(a, @);\n",
+     "    return a;\n  }\n\n", "}\n"},
+    {"a.js", "'use strict'\n\n", "function work@(a) {\n", "  a = lookup(a, @)\n", "  return a\n}\n\n", ""},
+    {"a.lua", "local M = {}\n\n", "function M.work@(a)\n", "  a = lookup(a, @)\n", "  return a\nend\n\n",
+     "return M\n"},
+    {"a.php", "<?php\n\n", "function work@($a) {\n", "  $a = lookup($a, @);\n", "  return $a;\n}\n\n", ""},
+    {"a.py", "class Work:\n", "    def work_@(self, a):\n", "        a = lookup(a, @)\n",
+     "        return a\n\n", ""},
+    {"a.rb", "class Work\n", "  def work_@(a)\n", "    a = lookup(a, @)\n", "    return a\n  end\n\n",
+     "end\n"},
+    {"a.rs", "impl Work {\n", "    fn work_@(a: i32) -> i32 {\n", "        let a = lookup(a, @);\n",
+     "        a\n    }\n\n", "}\n"},
+    {"a.sh", "set -e\n\n", "work_@() {\n", "  a=$(lookup $a @)\n", "  echo $a\n}\n\n", ""},
+    {"a.ts", "export class Work {\n", "  work@(a: number) {\n", "    a = lookup(a, @)\n",
+     "    return a\n  }\n\n", "}\n"},
+};
+
+std::string numbered(std::string text, int number) {
+  const std::size_t at = text.find('@');
+  return at == std::string::npos ? text : text.replace(at, 1, std::to_string(number));
+}
+
+/// A file of more than 1,000 lines, with `extra` more statements in one of its functions.
+std::string file_in(const Style& style, int edited, int extra) {
   std::mt19937 random(2);
-  const std::string before = file_of_functions(70, random);
-  ASSERT_GT(std::ranges::count(before, '\n'), 800);
-  const auto chunks_before = texts_of(before, semantic("a.cpp", before).chunks);
-  const std::set<std::string> old(chunks_before.begin(), chunks_before.end());
-  std::size_t most = 0;
-  std::size_t changed_in_all = 0;
-  for (int i = 0; i < 70; ++i) {
-    const std::size_t at = before.find("  return a;", before.find("work_" + std::to_string(i) + "("));
-    std::string after = before;
-    after.insert(at, "  if (a < 0) {\n    return report(a, \"below zero\");\n  }\n");
-    std::size_t changed = 0;
-    for (const std::string& text : texts_of(after, semantic("a.cpp", after).chunks)) {
-      changed += old.contains(text) ? 0 : 1;
-    }
-    EXPECT_GE(changed, 1U);
-    most = std::max(most, changed);
-    changed_in_all += changed;
+  std::string text = style.opening;
+  for (int i = 0; i < 90; ++i) {
+    text += numbered(style.function, i);
+    const int statements = 2 + static_cast<int>(random() % 16);
+    for (int k = 0; k < statements; ++k) text += numbered(style.statement, k);
+    for (int k = 0; i == edited && k < extra; ++k) text += numbered(style.statement, 1000 + k);
+    text += style.end;
   }
-  EXPECT_LE(most, 4U);
-  EXPECT_LE(changed_in_all, 70U * 3 / 2);
+  return text + style.closing;
+}
+
+TEST(Chunker, RecomputesOneOrTwoChunksForAnEditedFunction) {
+  std::map<std::size_t, int> edits;  // by how many chunks changed
+  for (const Style& style : kStyles) {
+    SCOPED_TRACE(style.path);
+    const std::string before = file_in(style, -1, 0);
+    ASSERT_GE(std::ranges::count(before, '\n'), 1000);
+    const auto chunks = texts_of(before, semantic(style.path, before).chunks);
+    const std::set<std::string> old(chunks.begin(), chunks.end());
+    const auto is_new = [&](const std::string& text) { return !old.contains(text); };
+    for (int i = 0; i < 90; i += 5) {
+      const std::string after = file_in(style, i, 3);
+      const auto now = texts_of(after, semantic(style.path, after).chunks);
+      ++edits[static_cast<std::size_t>(std::ranges::count_if(now, is_new))];
+    }
+  }
+  const int all = static_cast<int>(std::size(kStyles)) * 18;
+  EXPECT_FALSE(edits.contains(0));
+  EXPECT_GE(edits[1], all * 3 / 4);
+  EXPECT_GE(edits[1] + edits[2], all * 19 / 20);
+  EXPECT_LE(edits.rbegin()->first, 4U);
 }
 
 TEST(Chunker, GivesTheSameChunksForEitherLineEnd) {
