@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kvboost warm` and `kvboost cache` from end to end, with the real model: what is computed, what is kept, and what
-survives an edit, a switch of branches, a restart and a kill. Counters only."""
+"""`kvboost warm` and `kvboost cache` from end to end: what is computed, what is kept, and what survives an edit, a
+switch of branches, a restart and a kill. Counters only. The real model where an answer counts, or a warm must last."""
 
 import json
 import os
@@ -92,54 +92,54 @@ def test_an_edit_costs_the_chunks_that_it_touches(real):
     assert warm(real, root)["computed_chunks"] == 0
 
 
-def test_a_branch_and_back_is_warm(real):
-    root = real.repository(FILES)
-    warm(real, root)
-    git(real, root, "checkout", "-q", "-b", "other")
+def test_a_branch_and_back_is_warm(tiny):
+    root = tiny.repository(FILES)
+    warm(tiny, root)
+    git(tiny, root, "checkout", "-q", "-b", "other")
     (root / "prices.py").write_text(python_file(12, "cost"))
-    git(real, root, "commit", "-q", "-am", "Rename")
-    assert warm(real, root)["computed_chunks"] > 0
-    git(real, root, "checkout", "-q", "main")
-    assert warm(real, root)["computed_chunks"] == 0
-    git(real, root, "checkout", "-q", "other")
-    assert warm(real, root)["computed_chunks"] == 0
+    git(tiny, root, "commit", "-q", "-am", "Rename")
+    assert warm(tiny, root)["computed_chunks"] > 0
+    git(tiny, root, "checkout", "-q", "main")
+    assert warm(tiny, root)["computed_chunks"] == 0
+    git(tiny, root, "checkout", "-q", "other")
+    assert warm(tiny, root)["computed_chunks"] == 0
 
 
-def test_changed_and_since_narrow_it_down(real):
-    root = real.repository(FILES)
-    assert warm(real, root, "--changed")["files"] == 0
+def test_changed_and_since_narrow_it_down(tiny):
+    root = tiny.repository(FILES)
+    assert warm(tiny, root, "--changed")["files"] == 0
     (root / "prices.py").write_text(python_file(2, "edited"))
     (root / "shop/new.py").write_text(python_file(1, "new"))
-    changed = warm(real, root, "--changed")
+    changed = warm(tiny, root, "--changed")
     assert changed["files"] == 2 and changed["computed_chunks"] > 0
-    assert warm(real, root, "--changed", "shop")["files"] == 1
-    git(real, root, "add", "-A")
-    git(real, root, "commit", "-q", "-m", "Two")
-    assert warm(real, root, "--changed")["files"] == 0
-    assert warm(real, root, "--since", "HEAD~1")["files"] == 2
-    bad = real.kvboost("warm", "--since", "nonsense", cwd=root)
+    assert warm(tiny, root, "--changed", "shop")["files"] == 1
+    git(tiny, root, "add", "-A")
+    git(tiny, root, "commit", "-q", "-m", "Two")
+    assert warm(tiny, root, "--changed")["files"] == 0
+    assert warm(tiny, root, "--since", "HEAD~1")["files"] == 2
+    bad = tiny.kvboost("warm", "--since", "nonsense", cwd=root)
     assert bad.code == FAILED and "nonsense" in bad.err, bad
-    plain = real.make_folder("plain")
+    plain = tiny.make_folder("plain")
     (plain / "a.py").write_text("a = 1\n")
-    none = real.kvboost("warm", "--changed", cwd=plain)
+    none = tiny.kvboost("warm", "--changed", cwd=plain)
     assert none.code == FAILED and "no git repository" in none.err, none
 
 
-def test_a_dry_run_computes_nothing(real):
-    root = real.repository(FILES)
-    dry = warm(real, root, "--dry-run")
+def test_a_dry_run_computes_nothing(tiny):
+    root = tiny.repository(FILES)
+    dry = warm(tiny, root, "--dry-run")
     assert dry["dry_run"] and dry["computed_chunks"] == dry["chunks"] > 0 and dry["stored_bytes"] == 0
-    assert [one["records"] for one in real.status()["tiers"]] == [0, 0]
-    assert warm(real, root)["computed_chunks"] == dry["computed_chunks"]
+    assert [one["records"] for one in tiny.status()["tiers"]] == [0, 0]
+    assert warm(tiny, root)["computed_chunks"] == dry["computed_chunks"]
 
 
-def test_what_is_warm_outlives_the_daemon(real):
-    root = real.repository(FILES)
-    chunks = warm(real, root)["chunks"]
-    assert real.kvboost("daemon", "restart").code == DONE
-    again = warm(real, root)
+def test_what_is_warm_outlives_the_daemon(tiny):
+    root = tiny.repository(FILES)
+    chunks = warm(tiny, root)["chunks"]
+    assert tiny.kvboost("daemon", "restart").code == DONE
+    again = warm(tiny, root)
     assert again["computed_chunks"] == 0 and again["chunks"] == chunks
-    assert cache(real, root, "verify") == {"checked": tier(real, "disk")["records"], "corrupt": 0}
+    assert cache(tiny, root, "verify") == {"checked": tier(tiny, "disk")["records"], "corrupt": 0}
 
 
 def test_ask_loads_what_was_warmed(real):
@@ -184,19 +184,19 @@ def test_ctrl_c_keeps_what_is_done(real):
     assert 0 < rest["computed_chunks"] < rest["chunks"]
 
 
-def test_background_goes_on_without_its_client(real):
-    root = real.repository(FILES)
-    started = warm(real, root, "--background")
+def test_background_goes_on_without_its_client(tiny):
+    root = tiny.repository(FILES)
+    started = warm(tiny, root, "--background")
     assert started["background"] and started["files"] == 4
-    real.wait_for("the end of the warm", lambda: len(cache(real, root, "stats")["roots"]) == 1
-                  and real.status()["warming"]["root"] == "")
-    assert warm(real, root)["computed_chunks"] == 0
+    tiny.wait_for("the end of the warm", lambda: len(cache(tiny, root, "stats")["roots"]) == 1
+                  and tiny.status()["warming"]["root"] == "")
+    assert warm(tiny, root)["computed_chunks"] == 0
 
 
-def test_inspect_shows_each_chunk(real):
-    root = real.repository(FILES)
-    chunks = warm(real, root, "prices.py")["chunks"]
-    file = cache(real, root / "shop", "inspect", "../prices.py")
+def test_inspect_shows_each_chunk(tiny):
+    root = tiny.repository(FILES)
+    chunks = warm(tiny, root, "prices.py")["chunks"]
+    file = cache(tiny, root / "shop", "inspect", "../prices.py")
     assert file["path"] == "prices.py" and file["current"] and len(file["chunks"]) == chunks
     lines = [(chunk["first_line"], chunk["last_line"]) for chunk in file["chunks"]]
     assert lines[0][0] == 1 and all(before[1] <= after[0] for before, after in zip(lines, lines[1:]))
@@ -204,65 +204,65 @@ def test_inspect_shows_each_chunk(real):
         assert chunk["where"] in ("memory", "disk") and chunk["left"] == "exact" and chunk["codec"] == "bf16", chunk
         assert chunk["bytes"] > 0 and chunk["tokens"] > 0 and len(chunk["content"]) == len(chunk["prefix"]) == 64
     (root / "prices.py").write_text("changed = 1\n")
-    assert not cache(real, root, "inspect", "prices.py")["current"]
+    assert not cache(tiny, root, "inspect", "prices.py")["current"]
     for path, word in (("README.md", "warm"), ("missing.py", "no such file"), ("../outside", "outside")):
-        finished = real.kvboost("cache", "inspect", path, cwd=root)
+        finished = tiny.kvboost("cache", "inspect", path, cwd=root)
         assert finished.code == FAILED and word in finished.err, finished
 
 
-def test_evict_takes_what_fits_and_leaves_pins(real):
-    root = real.repository(FILES)
-    warm(real, root)
-    records = tier(real, "disk")["records"]
-    assert cache(real, root, "evict", "--older-than", "1d")["records"] == 0
-    assert cache(real, root, "evict", "--stale")["records"] == 0
-    dry = cache(real, root, "evict", "shop", "--dry-run")
+def test_evict_takes_what_fits_and_leaves_pins(tiny):
+    root = tiny.repository(FILES)
+    warm(tiny, root)
+    records = tier(tiny, "disk")["records"]
+    assert cache(tiny, root, "evict", "--older-than", "1d")["records"] == 0
+    assert cache(tiny, root, "evict", "--stale")["records"] == 0
+    dry = cache(tiny, root, "evict", "shop", "--dry-run")
     assert 0 < dry["records"] < records and dry["dry_run"]
-    assert cache(real, root, "pin", "shop/orders.c")["pins"] == ["shop/orders.c"]
-    assert cache(real, root, "evict", "shop")["records"] < dry["records"]
-    where = lambda path: {chunk["where"] for chunk in cache(real, root, "inspect", path)["chunks"]}
+    assert cache(tiny, root, "pin", "shop/orders.c")["pins"] == ["shop/orders.c"]
+    assert cache(tiny, root, "evict", "shop")["records"] < dry["records"]
+    where = lambda path: {chunk["where"] for chunk in cache(tiny, root, "inspect", path)["chunks"]}
     assert where("shop/basket.py") == {"absent"} and "absent" not in where("shop/orders.c")
     assert "absent" not in where("prices.py")
-    assert cache(real, root / "shop", "unpin", "orders.c")["pins"] == []
-    assert cache(real, root, "evict", "shop")["records"] > 0
+    assert cache(tiny, root / "shop", "unpin", "orders.c")["pins"] == []
+    assert cache(tiny, root, "evict", "shop")["records"] > 0
     assert where("shop/orders.c") == {"absent"}
-    fingerprint = cache(real, root, "stats")["models"][0]["fingerprint"]
-    assert cache(real, root, "evict", "--namespace", fingerprint[:8].upper(), "--dry-run")["records"] > 0
-    assert real.kvboost("cache", "evict", "--namespace", "0123456789abcdef0", cwd=root).code == FAILED
-    assert real.kvboost("cache", "evict", cwd=root).code == USAGE
-    assert warm(real, root)["computed_chunks"] > 0
+    fingerprint = cache(tiny, root, "stats")["models"][0]["fingerprint"]
+    assert cache(tiny, root, "evict", "--namespace", fingerprint[:8].upper(), "--dry-run")["records"] > 0
+    assert tiny.kvboost("cache", "evict", "--namespace", "0123456789abcdef0", cwd=root).code == FAILED
+    assert tiny.kvboost("cache", "evict", cwd=root).code == USAGE
+    assert warm(tiny, root)["computed_chunks"] > 0
 
 
-def test_stale_is_what_no_work_tree_has(real):
-    root = real.repository(FILES)
-    warm(real, root)
+def test_stale_is_what_no_work_tree_has(tiny):
+    root = tiny.repository(FILES)
+    warm(tiny, root)
     (root / "prices.py").unlink()
-    warm(real, root)
-    unreferenced = cache(real, root, "stats")["unreferenced_bytes"]
+    warm(tiny, root)
+    unreferenced = cache(tiny, root, "stats")["unreferenced_bytes"]
     assert unreferenced > 0
-    assert cache(real, root, "evict", "--stale")["bytes"] == unreferenced
-    assert cache(real, root, "stats")["unreferenced_bytes"] == 0
-    other = real.repository({"only_here.py": python_file(6, "other")}, "other")
-    warm(real, other)
+    assert cache(tiny, root, "evict", "--stale")["bytes"] == unreferenced
+    assert cache(tiny, root, "stats")["unreferenced_bytes"] == 0
+    other = tiny.repository({"only_here.py": python_file(6, "other")}, "other")
+    warm(tiny, other)
     subprocess.run(["rm", "-r", other], check=True)
-    dry = cache(real, root, "evict", "--stale", "--dry-run")
+    dry = cache(tiny, root, "evict", "--stale", "--dry-run")
     assert dry["records"] > 0
-    assert cache(real, root, "evict", "--stale")["records"] == dry["records"]
-    assert [one["root"] for one in cache(real, root, "stats")["roots"]] == [str(root)]
-    assert warm(real, root)["computed_chunks"] == 0
+    assert cache(tiny, root, "evict", "--stale")["records"] == dry["records"]
+    assert [one["root"] for one in cache(tiny, root, "stats")["roots"]] == [str(root)]
+    assert warm(tiny, root)["computed_chunks"] == 0
 
 
-def test_clear_removes_everything(real):
-    root = real.repository(FILES)
-    warm(real, root)
-    records = tier(real, "disk")["records"]
-    assert cache(real, root, "pin", ".")["pins"] == [""]
-    assert real.kvboost("cache", "clear", cwd=root).code == USAGE
-    assert cache(real, root, "clear", "--dry-run")["records"] == records
-    assert cache(real, root, "clear", "--yes")["records"] == records
-    assert [one["records"] for one in real.status()["tiers"]] == [0, 0]
-    assert warm(real, root)["computed_chunks"] > 0
-    assert cache(real, root, "stats")["roots"][0]["pinned"] == [""]
+def test_clear_removes_everything(tiny):
+    root = tiny.repository(FILES)
+    warm(tiny, root)
+    records = tier(tiny, "disk")["records"]
+    assert cache(tiny, root, "pin", ".")["pins"] == [""]
+    assert tiny.kvboost("cache", "clear", cwd=root).code == USAGE
+    assert cache(tiny, root, "clear", "--dry-run")["records"] == records
+    assert cache(tiny, root, "clear", "--yes")["records"] == records
+    assert [one["records"] for one in tiny.status()["tiers"]] == [0, 0]
+    assert warm(tiny, root)["computed_chunks"] > 0
+    assert cache(tiny, root, "stats")["roots"][0]["pinned"] == [""]
 
 
 def test_a_daemon_that_leaves_does_not_wait_for_a_warm(real):
@@ -276,18 +276,18 @@ def test_a_daemon_that_leaves_does_not_wait_for_a_warm(real):
     assert 0 < rest["computed_chunks"] < rest["chunks"]
 
 
-def test_clients_that_are_killed_leave_no_reader_behind(real):
-    root = real.repository(FILES)
-    warm(real, root)
-    used = tier(real, "disk")["used"]
+def test_clients_that_are_killed_leave_no_reader_behind(tiny):
+    root = tiny.repository(FILES)
+    warm(tiny, root)
+    used = tier(tiny, "disk")["used"]
     for _ in range(20):
-        process = real.start("cache", "inspect", "shop/basket.py", cwd=root)
+        process = tiny.start("cache", "inspect", "shop/basket.py", cwd=root)
         process.kill()
         process.communicate()
     for _ in range(3):
-        cache(real, root, "evict", "shop")
-        warm(real, root)
-    assert tier(real, "disk")["used"] <= used * 1.25
+        cache(tiny, root, "evict", "shop")
+        warm(tiny, root)
+    assert tier(tiny, "disk")["used"] <= used * 1.25
 
 
 def test_without_a_model_it_says_so(machine):
@@ -295,31 +295,31 @@ def test_without_a_model_it_says_so(machine):
     assert finished.code == MODEL and "model" in finished.err and finished.out == "", finished
 
 
-def test_a_secret_is_never_warmed(real):
-    root = real.repository(FILES)
-    warm(real, root)
-    assert real.kvboost("cache", "inspect", ".env", cwd=root).code == FAILED
-    named = real.kvboost("warm", ".env", cwd=root)
+def test_a_secret_is_never_warmed(tiny):
+    root = tiny.repository(FILES)
+    warm(tiny, root)
+    assert tiny.kvboost("cache", "inspect", ".env", cwd=root).code == FAILED
+    named = tiny.kvboost("warm", ".env", cwd=root)
     assert named.code == FAILED and "secret" in named.err, named
-    stored = list(real.home.rglob("*.mdb"))
+    stored = list(tiny.home.rglob("*.mdb"))
     assert stored and all(b"hunter2" not in path.read_bytes() for path in stored)
-    shown = real.kvboost("status", "--skipped", "--json", cwd=root).json()
+    shown = tiny.kvboost("status", "--skipped", "--json", cwd=root).json()
     assert shown["root"] == str(root) and {"path": ".env", "reason": "secret"} in shown["skipped"]
 
 
 @pytest.mark.parametrize("words", [["warm", "missing.py"], ["warm", "/"], ["cache", "pin", "missing.py"],
                                    ["cache", "unpin", "README.md"]])
-def test_what_is_not_there_is_named(real, words):
-    root = real.repository({"README.md": "# Nothing\n"})
-    finished = real.kvboost(*words, cwd=root)
+def test_what_is_not_there_is_named(tiny, words):
+    root = tiny.repository({"README.md": "# Nothing\n"})
+    finished = tiny.kvboost(*words, cwd=root)
     assert finished.code == FAILED and words[-1] in finished.err and finished.out == "", finished
 
 
-def test_names_of_any_bytes(real):
+def test_names_of_any_bytes(tiny):
     odd = os.fsdecode(b"caf\xe9 \n'\".py")
-    root = real.repository({"a.py": python_file(3)})
+    root = tiny.repository({"a.py": python_file(3)})
     (root / odd).write_text(python_file(3, "odd"))
-    assert warm(real, root)["files"] == 2
-    finished = real.kvboost("cache", "inspect", "--json", odd, cwd=root)
+    assert warm(tiny, root)["files"] == 2
+    finished = tiny.kvboost("cache", "inspect", "--json", odd, cwd=root)
     assert finished.code == DONE, finished
     assert set(json.loads(finished.out)["path"]) == {"base64"}
