@@ -91,6 +91,7 @@ std::string files_section() {
          item(italic("$XDG_CONFIG_HOME/kvboost/kvboost.toml"), "Your options; see kvboost.toml(5).") +
          item(italic("WORK_TREE/.kvboost.toml"), "A repository's options; only those of taste count.") +
          item(italic("$XDG_DATA_HOME/kvboost/models"), "Model files.") +
+         item(italic("$XDG_CACHE_HOME/kvboost"), "What was computed of files; may be deleted at any time.") +
          item(italic("$XDG_STATE_HOME/kvboost/kvboostd.log"), "The daemon's log.") +
          item(italic("$XDG_RUNTIME_DIR/kvboost/kvboostd.sock"), "The socket, open to you alone.");
 }

@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/bytes.h"
 #include "daemon/evict_choice.h"
 #include "daemon/prompt/named_paths.h"
 
@@ -48,6 +49,21 @@ std::vector<protocol::CacheTier> tiers_of(const BlockCache& blocks) {
 protocol::ReuseCount reuse_of(const BlockCache& blocks) {
   const BlockCache::Counts counts = blocks.counts();
   return {counts.exact, counts.approximate, counts.missed};
+}
+
+protocol::DoctorCheck check_cache(const BlockCache& blocks) {
+  protocol::DoctorCheck check{"cache", "ok", {}, {}};
+  for (const protocol::CacheTier& tier : tiers_of(blocks)) {
+    check.detail += (check.detail.empty() ? "" : "; ") + tier.name + ": ";
+    if (tier.problem.empty()) {
+      check.detail += human_size(tier.used) + " of " + human_size(tier.limit);
+    } else {
+      check.verdict = "warning";
+      check.detail += tier.problem;
+      check.remedy = "answers come all the same, but what was computed may not outlive the daemon";
+    }
+  }
+  return check;
 }
 
 template <class Params, class Value>

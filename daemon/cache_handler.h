@@ -24,6 +24,9 @@ namespace kvboost::daemon {
 [[nodiscard]] std::vector<protocol::CacheTier> tiers_of(const BlockCache& blocks);
 [[nodiscard]] protocol::ReuseCount reuse_of(const BlockCache& blocks);
 
+/// For `doctor`.
+[[nodiscard]] protocol::DoctorCheck check_cache(const BlockCache& blocks);
+
 class CacheHandler {
  public:
   struct Parts {

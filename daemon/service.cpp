@@ -235,6 +235,7 @@ protocol::DoctorResult Service::examine(const std::stop_token& stop) {
        "ok",
        cpu.kernels + ", " + std::to_string(cpu.threads) + (cpu.threads == 1 ? " thread" : " threads"),
        {}});
+  result.checks.push_back(check_cache(blocks_));
   auto model = models_.acquire({}, stop);
   if (model) {
     char seconds[32];

@@ -315,6 +315,16 @@ def test_what_is_not_there_is_named(tiny, words):
     assert finished.code == FAILED and words[-1] in finished.err and finished.out == "", finished
 
 
+def test_a_cache_that_cannot_be_on_disk_is_in_memory(tiny):
+    (tiny.home / ".cache").mkdir()
+    (tiny.home / ".cache/kvboost").write_text("no folder")
+    root = tiny.repository(FILES)
+    assert warm(tiny, root)["computed_chunks"] > 0 and warm(tiny, root)["computed_chunks"] == 0
+    assert tier(tiny, "disk")["problem"] and tier(tiny, "memory")["records"] > 0
+    checks = {check["name"]: check for check in tiny.kvboost("doctor", "--json").json()["checks"]}
+    assert checks["cache"]["verdict"] == "warning" and checks["cache"]["remedy"], checks["cache"]
+
+
 def test_names_of_any_bytes(tiny):
     odd = os.fsdecode(b"caf\xe9 \n'\".py")
     root = tiny.repository({"a.py": python_file(3)})

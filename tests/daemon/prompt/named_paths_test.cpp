@@ -92,6 +92,21 @@ TEST_F(NamedPaths, LeftOutFilesAreRefusedWithTheReason) {
   EXPECT_EQ(resolved({".git/config"}), Paths{"! .git/config is not read: git's own file"});
 }
 
+TEST_F(NamedPaths, OnePathNeedNotExist) {
+  const auto within = [&](const std::string& given, std::string_view directory) {
+    const auto path = path_in_root(tree_.root(), given, tree_ / directory);
+    return path ? *path : "! " + path.error().message;
+  };
+  EXPECT_EQ(within("gone.c", "src"), "src/gone.c");
+  EXPECT_EQ(within("../src/deep/", "src"), "src/deep");
+  EXPECT_EQ(within("alias/gone.c", "."), "src/gone.c");
+  EXPECT_EQ(within("link.c", "."), "link.c");
+  EXPECT_EQ(within(".", "."), "");
+  EXPECT_EQ(within("..", "src"), "");
+  EXPECT_TRUE(within("../..", "src").starts_with("! ../.. is outside of the work tree"));
+  EXPECT_TRUE(within("etc/passwd", ".").starts_with("! etc/passwd is outside"));
+}
+
 TEST_F(NamedPaths, MissingOnesAreNamed) {
   EXPECT_EQ(code("absent.c"), ErrorCode::kNotFound);
   EXPECT_EQ(resolved({"absent.c"}), Paths{"! absent.c: no such file or folder"});
