@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cmd_ask.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/duration.h"
@@ -12,6 +13,9 @@ namespace kvboost::cli {
 namespace {
 
 using protocol::AskResult;
+
+constexpr std::size_t kLeftOutExplained = 2;  // so many are told with their reasons
+constexpr std::size_t kLeftOutNamed = 8;
 
 /// The question and the paths, from what stands on the command line.
 struct Request {
@@ -104,6 +108,10 @@ void report(Session& session, const AskResult& result, const AskArguments& argum
   for (const std::string& line : left_out_lines(result.left_out, arguments.explain)) session.note(line);
   if (result.finish_reason == "length")
     session.note("the answer was cut at " + plural(result.answer_tokens, "token") + " (--max-tokens)");
+  if (result.finish_reason == "repetition") {
+    session.note(
+        "the answer was cut: the model repeats itself; a larger one does so less (`kvboost model add`)");
+  }
   if (result.finish_reason == "context") session.note("the answer was cut: the model's context is full");
 }
 
@@ -155,10 +163,24 @@ std::string progress_text(const protocol::AskProgress& progress) {
 
 std::vector<std::string> left_out_lines(const std::vector<protocol::AskLeftOut>& left_out, bool all) {
   std::vector<std::string> lines;
-  for (const protocol::AskLeftOut& item : left_out) {
-    lines.push_back("left out: " + item.path + " (" + item.reason + ")");
+  if (all || left_out.size() <= kLeftOutExplained) {
+    for (const protocol::AskLeftOut& item : left_out) {
+      lines.push_back("left out: " + item.path + " (" + item.reason + ")");
+    }
+    return lines;
   }
-  return all ? lines : shortened(std::move(lines), "left out", "--explain");
+  std::vector<std::string> files;  // several parts of one file may not have fitted
+  for (const protocol::AskLeftOut& item : left_out) {
+    if (std::ranges::find(files, item.path) == files.end()) files.push_back(item.path);
+  }
+  std::string names;
+  for (std::size_t i = 0; i < std::min(files.size(), kLeftOutNamed); ++i)
+    names += (i > 0 ? ", " : "") + files[i];
+  if (files.size() > kLeftOutNamed) {
+    names += " and " + plural(static_cast<std::int64_t>(files.size() - kLeftOutNamed), "more file");
+  }
+  lines.push_back("left out: " + names + " (`--explain` tells why)");
+  return lines;
 }
 
 std::string explain(const AskResult& result, const Terminal& terminal) {

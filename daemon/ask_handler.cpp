@@ -23,6 +23,7 @@ double ms_between(Clock::time_point from, Clock::time_point to) {
 engine::GenerateParams generate_params(const protocol::AskParams& params) {
   engine::GenerateParams generate;
   generate.max_tokens = params.max_tokens;
+  generate.stop_repetition = true;
   generate.sampling.temperature = static_cast<float>(params.temperature);
   generate.sampling.top_k = params.top_k;
   generate.sampling.top_p = static_cast<float>(params.top_p);

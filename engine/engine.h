@@ -55,7 +55,7 @@ struct SamplingParams {
   std::uint64_t seed = 0;  // the same seed, prompt and build give the same tokens
 };
 
-enum class FinishReason { kEnd, kLength, kStopString, kContext, kSink };
+enum class FinishReason { kEnd, kLength, kStopString, kRepetition, kContext, kSink };
 [[nodiscard]] std::string_view to_string(FinishReason reason);
 
 /// Gets each piece of text, whole UTF-8 characters, and the token it ended with. False stops the generation.
@@ -65,6 +65,7 @@ struct GenerateParams {
   std::int32_t max_tokens = 256;
   SamplingParams sampling;
   std::vector<std::string> stop_strings;  // never part of the text, even when it arrives in pieces
+  bool stop_repetition = false;           // end when the model goes round in circles
 };
 
 struct Generated {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/model/engine_state.h"
+#include "engine/sample/repetition.h"
 #include "engine/sample/sampler.h"
 #include "engine/sample/stop_strings.h"
 
@@ -17,6 +18,8 @@ std::string_view to_string(FinishReason reason) {
       return "length";
     case FinishReason::kStopString:
       return "stop_string";
+    case FinishReason::kRepetition:
+      return "repetition";
     case FinishReason::kContext:
       return "context";
     case FinishReason::kSink:
@@ -44,6 +47,7 @@ Result<Generated> Engine::generate(Sequence& sequence, const GenerateParams& par
 
   Sampler sampler(params.sampling);
   StopStrings stops(params.stop_strings);
+  Repetition repetition;
   Utf8Stream characters;
   Generated generated;
   std::optional<FinishReason> finished;
@@ -68,6 +72,7 @@ Result<Generated> Engine::generate(Sequence& sequence, const GenerateParams& par
       const TokenId id = *token;
       if (auto done = prefill(sequence, {&id, 1}, options); !done) return undo(done.error());
       generated.tokens.push_back(id);
+      if (params.stop_repetition && repetition.push(id)) finished = FinishReason::kRepetition;
     }
   }
   generated.reason = *finished;

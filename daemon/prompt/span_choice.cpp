@@ -133,7 +133,8 @@ class Chooser {
     readme_ = find_readme(paths);
     for (const std::string& path : files_named(paths, question.names)) take_named(path);
     const std::vector<Candidate> candidates = rank(repository_, question.query);
-    const bool overview = question.overview || (candidates.empty() && files_.taken().empty());
+    const bool overview = question.overview || asks_what_it_is(question.query) ||
+                          (candidates.empty() && files_.taken().empty());
     if (!readme_.empty()) take_beginning(readme_, overview ? budget_ * 3 / 4 : budget_ / 8);
     if (overview) take_build_file(paths);
     // Words like "project" hit build files; a README says more.
@@ -148,6 +149,11 @@ class Chooser {
   }
 
  private:
+  // "What is kvboost?", asked in a folder of that name.
+  [[nodiscard]] bool asks_what_it_is(std::string_view query) const {
+    return lower(query) == lower(repository_.root().filename().string());
+  }
+
   // Of a handful of files, a question about the whole is a question about each.
   void take_all(const std::vector<std::string>& paths) {
     for (const std::string& path : paths) {
@@ -203,7 +209,11 @@ class Chooser {
   }
 
   void leave_out(const std::string& path, std::string reason) {
-    if (left_out_.size() < kMostLeftOut) left_out_.push_back({path, std::move(reason)});
+    // Two ranked spans may be parts of the same chunks.
+    const auto told = [&](const LeftOut& item) { return item.path == path && item.reason == reason; };
+    if (left_out_.size() < kMostLeftOut && std::ranges::none_of(left_out_, told)) {
+      left_out_.push_back({path, std::move(reason)});
+    }
   }
 
   [[nodiscard]] std::vector<std::string> order() const {

@@ -85,7 +85,7 @@ struct AskTimings {
 };
 struct AskResult {
   std::string text;
-  std::string finish_reason;  // "end" "length" "stop_string" "context"
+  std::string finish_reason;  // "end" "length" "stop_string" "repetition" "context"
   std::string model;
   std::string root;  // the work tree
   std::string note;  // one line about the work tree (no repository, ...), or empty

@@ -44,15 +44,18 @@ TEST_F(OutputTest, ExplainTellsFilesAndTimes) {
 }
 
 TEST_F(OutputTest, WhatWasLeftOutIsNamed) {
-  std::vector<protocol::AskLeftOut> six;
-  for (int i = 0; i < 6; ++i) six.push_back({"f" + std::to_string(i), "does not fit"});
-  EXPECT_EQ(left_out_lines(six, false).size(), 6U);  // a line that says "1 more" would be as long
-  EXPECT_EQ(left_out_lines(six, false)[0], "left out: f0 (does not fit)");
-  six.push_back({"f6", "does not fit"});
-  const auto lines = left_out_lines(six, false);
-  ASSERT_EQ(lines.size(), 6U);
-  EXPECT_EQ(lines[5], "left out: 2 more files (`--explain` names them)");
-  EXPECT_EQ(left_out_lines(six, true).size(), 7U);
+  std::vector<protocol::AskLeftOut> items = {{"a.cpp", "lines 1 to 9 did not fit"}, {"b.cpp", "is binary"}};
+  EXPECT_EQ(left_out_lines(items, false),
+            (std::vector<std::string>{"left out: a.cpp (lines 1 to 9 did not fit)",
+                                      "left out: b.cpp (is binary)"}));
+  items.push_back({"a.cpp", "lines 20 to 40 did not fit"});
+  EXPECT_EQ(left_out_lines(items, false),
+            std::vector<std::string>{"left out: a.cpp, b.cpp (`--explain` tells why)"});
+  EXPECT_EQ(left_out_lines(items, true).size(), 3U);
+  for (int i = 0; i < 9; ++i) items.push_back({"f" + std::to_string(i), "did not fit"});
+  EXPECT_EQ(left_out_lines(items, false),
+            std::vector<std::string>{
+                "left out: a.cpp, b.cpp, f0, f1, f2, f3, f4, f5 and 3 more files (`--explain` tells why)"});
 }
 
 TEST_F(OutputTest, ProgressNamesTheStage) {

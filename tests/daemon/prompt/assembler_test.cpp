@@ -173,6 +173,9 @@ TEST_F(Assembler, BeginsWithTheReadmeForTheWhole) {
   const auto larger = plan("What is this project?");
   ASSERT_TRUE(larger.has_value());
   EXPECT_EQ(files(*larger), (Paths{"README.md", "CMakeLists.txt"}));
+  const auto by_name = plan("What is " + tree_.root().filename().string() + "?");
+  ASSERT_TRUE(by_name.has_value());
+  EXPECT_EQ(files(*by_name), files(*larger));
 }
 
 TEST_F(Assembler, SharesTheBeginningBetweenQuestions) {

@@ -50,6 +50,21 @@ TEST(Generate, GreedyTakesTheBestTokenEachTime) {
   EXPECT_FALSE(engine->logits(sequence).empty());
 }
 
+TEST(Generate, EndsWhereItGoesRoundInCirclesIfWanted) {
+  LoadedEngine engine;
+  const auto prompt = random_tokens(20);
+  auto sequence = engine.read(prompt);
+  GenerateParams params = most(600);
+  const auto free = generate(engine, sequence, params);  // random weights and no temperature: it soon does
+  auto again = engine.read(prompt);
+  params.stop_repetition = true;
+  const auto stopped = generate(engine, again, params);
+  EXPECT_EQ(stopped.result.reason, FinishReason::kRepetition);
+  const std::size_t count = stopped.result.tokens.size();
+  ASSERT_LT(count, free.result.tokens.size());
+  EXPECT_TRUE(std::ranges::equal(stopped.result.tokens, std::span(free.result.tokens).first(count)));
+}
+
 TEST(Generate, EndsAtTheLengthAndAtTheContext) {
   LoadedEngine engine({}, ComputeType::kFloat32, 40);
   GenerateParams params = most(5);
