@@ -155,16 +155,54 @@ Result<void> Engine::Impl::check_call(const Sequence& sequence, std::span<const 
   return {};
 }
 
-bool Engine::Impl::run_blocks(Sequence::Impl& sequence, std::span<const TokenId> tokens,
-                              std::span<const std::int32_t> positions, const PrefillOptions& options,
+/// What one run puts through the layers: cells to repair, then the new tokens.
+struct Engine::Impl::Work {
+  std::vector<TokenId> tokens;
+  std::vector<std::int32_t> positions;
+  std::vector<std::int32_t> cells;
+};
+
+Result<Engine::Impl::Work> Engine::Impl::work_of(const SequenceKv& kv, std::span<const TokenId> tokens,
+                                                 const PrefillOptions& options) {
+  if (!options.positions.empty() && (options.positions.size() != tokens.size() ||
+                                     std::ranges::any_of(options.positions, [](auto p) { return p < 0; }))) {
+    return fail(ErrorCode::kInvalidArgument, "each token needs one position, and none below 0");
+  }
+  Work work;
+  for (const std::int32_t cell : options.repair) {
+    if (cell < 0 || cell >= kv.size() || (!work.cells.empty() && cell <= work.cells.back())) {
+      return fail(ErrorCode::kInvalidArgument, "cells to repair must be in the sequence, and ascending");
+    }
+    work.tokens.push_back(kv.tokens()[cell]);
+    work.positions.push_back(kv.positions()[cell]);
+    work.cells.push_back(cell);
+  }
+  if (options.capture != nullptr && !work.cells.empty())
+    return fail(ErrorCode::kInvalidArgument, "what stands behind repaired tokens is no block of its own");
+  const std::int32_t next = kv.size() == 0 ? 0 : kv.positions().back() + 1;
+  for (std::int32_t i = 0; i < std::ssize(tokens); ++i) {
+    work.tokens.push_back(tokens[i]);
+    work.positions.push_back(options.positions.empty() ? next + i : options.positions[i]);
+    work.cells.push_back(kv.size() + i);
+  }
+  return work;
+}
+
+bool Engine::Impl::run_blocks(Sequence::Impl& sequence, const Work& work, const PrefillOptions& options,
                               const AfterBlock& after_block) {
-  const auto n = static_cast<std::int32_t>(tokens.size());
+  const auto n = static_cast<std::int32_t>(work.tokens.size());
   for (std::int32_t done = 0; done < n;) {
     const auto count = std::min(transformer->most_tokens(), n - done);
-    const Transformer::Input input{tokens.subspan(done, count), positions.subspan(done, count),
-                                   options.capture, done, options.stop};
+    const auto part = [&](const auto& all) { return std::span(all).subspan(done, count); };
+    const Transformer::Input input{.tokens = part(work.tokens),
+                                   .positions = part(work.positions),
+                                   .cells = part(work.cells),
+                                   .capture = options.capture,
+                                   .capture_at = done,
+                                   .stop = options.stop};
     if (!transformer->forward(sequence.kv, input)) return false;
-    sequence.kv.commit(input.tokens, input.positions);
+    const auto repaired = std::ranges::lower_bound(input.cells, sequence.kv.size()) - input.cells.begin();
+    sequence.kv.commit(input.tokens.subspan(repaired), input.positions.subspan(repaired));
     after_block(done, count);
     done += count;
     if (options.progress) options.progress(done);
@@ -176,29 +214,18 @@ Result<void> Engine::Impl::run(Sequence& sequence, std::span<const TokenId> toke
                                const PrefillOptions& options, const AfterBlock& after_block) {
   if (auto good = check_call(sequence, tokens); !good) return good;
   Sequence::Impl& live = *sequence.impl_;
-  std::vector<std::int32_t> positions(options.positions.begin(), options.positions.end());
-  if (positions.empty()) {
-    const std::int32_t next = live.kv.size() == 0 ? 0 : live.kv.positions().back() + 1;
-    for (std::size_t i = 0; i < tokens.size(); ++i) positions.push_back(next + static_cast<std::int32_t>(i));
-  }
-  if (positions.size() != tokens.size() || std::ranges::any_of(positions, [](auto p) { return p < 0; })) {
-    return fail(ErrorCode::kInvalidArgument, "each token needs one position, and none below 0");
-  }
-  const std::int32_t before = live.kv.size();
-  const auto undo = [&](Error error) -> Result<void> {
-    live.kv.truncate(before);
-    return fail(std::move(error));
-  };
+  const auto work = work_of(live.kv, tokens, options);
+  if (!work) return fail(work.error());
+  const std::int32_t untouched = work->cells.front();
   auto result = guarded([&]() -> Result<void> {
     if (options.capture != nullptr) {
       options.capture->shape = spec.kv_shape();
       options.capture->n_tokens = static_cast<std::int32_t>(tokens.size());
       options.capture->data.resize(tokens.size() * spec.kv_shape().bytes_per_token() / sizeof(std::uint16_t));
     }
-    if (!run_blocks(live, tokens, positions, options, after_block))
-      return fail(ErrorCode::kCancelled, "cancelled");
+    if (!run_blocks(live, *work, options, after_block)) return fail(ErrorCode::kCancelled, "cancelled");
     std::vector<float> last(spec.vocabulary);
-    transformer->logits(static_cast<std::int32_t>((tokens.size() - 1) % transformer->most_tokens()), 1,
+    transformer->logits(static_cast<std::int32_t>((work->tokens.size() - 1) % transformer->most_tokens()), 1,
                         last.data());
     if (!all_finite(last)) {
       return fail(ErrorCode::kModel, "the model's output is not a number",
@@ -207,12 +234,46 @@ Result<void> Engine::Impl::run(Sequence& sequence, std::span<const TokenId> toke
     live.logits = std::move(last);
     return {};
   });
-  return result ? result : undo(std::move(result.error()));
+  if (!result) {
+    live.kv.truncate(untouched);
+    if (!options.repair.empty()) live.logits.clear();
+  }
+  return result;
 }
 
 Result<void> Engine::prefill(Sequence& sequence, std::span<const TokenId> tokens,
                              const PrefillOptions& options) {
   return impl_->run(sequence, tokens, options, [](std::int32_t, std::int32_t) {});
+}
+
+Result<std::vector<float>> Engine::attention_of(Sequence& sequence, std::span<const TokenId> tokens,
+                                                const Probe& probe) {
+  if (auto good = impl_->check_call(sequence, tokens); !good) return fail(good.error());
+  Sequence::Impl& live = *sequence.impl_;
+  const std::int32_t before = live.kv.size();
+  const std::int32_t end = probe.end_layer > 0 ? probe.end_layer : impl_->spec.n_layers;
+  if (probe.first_layer < 0 || probe.first_layer >= end || end > impl_->spec.n_layers ||
+      std::ssize(tokens) > impl_->transformer->most_tokens()) {
+    return fail(ErrorCode::kInvalidArgument, "there are no such layers, or more tokens than a block takes");
+  }
+  AttentionShare share{probe.first_layer, std::vector<float>(before)};
+  const auto work = Impl::work_of(live.kv, tokens, {});
+  if (!work) return fail(work.error());
+  auto result = guarded([&]() -> Result<void> {
+    const bool done = impl_->transformer->forward(live.kv, {.tokens = work->tokens,
+                                                            .positions = work->positions,
+                                                            .cells = work->cells,
+                                                            .end_layer = end,
+                                                            .share = &share,
+                                                            .stop = probe.stop});
+    return done ? Result<void>() : fail(ErrorCode::kCancelled, "cancelled");
+  });
+  live.kv.truncate(before);
+  if (!result) return fail(result.error());
+  const auto n = static_cast<float>(tokens.size()) * static_cast<float>(impl_->spec.n_heads) *
+                 static_cast<float>(end - probe.first_layer);
+  for (float& cell : share.of_cell) cell /= n;
+  return std::move(share.of_cell);
 }
 
 Result<std::vector<float>> Engine::all_logits(Sequence& sequence, std::span<const TokenId> tokens,

@@ -100,7 +100,11 @@ class Sequence {
 struct PrefillOptions {
   /// Position of each token; empty: they go on from the last cell's (from 0 in an empty sequence).
   std::span<const std::int32_t> positions;
-  /// When set, receives the block (keys before RoPE, values) of just these tokens.
+  /// Cells of the sequence, ascending, whose tokens go through the layers once more on the way, so that they
+  /// see what stands before them now (repair of placed blocks). A call that fails afterwards leaves the
+  /// sequence cut before the first of them.
+  std::span<const std::int32_t> repair;
+  /// When set, receives the block (keys before RoPE, values) of just these tokens. Not together with repair.
   KvBlock* capture = nullptr;
   /// Tokens done so far, called on the engine thread between blocks.
   std::function<void(std::int32_t done)> progress;
@@ -129,6 +133,17 @@ class Engine {
   /// kInvalidArgument if tokens is empty, an id is out of range, or the context would be outgrown.
   [[nodiscard]] Result<void> prefill(Sequence& sequence, std::span<const TokenId> tokens,
                                      const PrefillOptions& options = {});
+
+  /// How much attention `tokens` would pay to each cell, were they read now: the mean probability over them,
+  /// all heads and the layers [probe.first_layer, probe.end_layer); (sequence.size()), summing to at most 1.
+  /// The sequence is left as it was. Errors as of prefill.
+  struct Probe {
+    std::int32_t first_layer = 0;
+    std::int32_t end_layer = 0;  // 0: all
+    std::stop_token stop{};
+  };
+  [[nodiscard]] Result<std::vector<float>> attention_of(Sequence& sequence, std::span<const TokenId> tokens,
+                                                        const Probe& probe);
 
   /// Logits behind the sequence's last token, float32 (vocabulary). Empty before the first prefill and after
   /// truncate. Borrowed until the sequence's next change.

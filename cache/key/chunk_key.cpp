@@ -29,11 +29,14 @@ ChunkKey KeyChain::next(std::span<const std::int32_t> tokens) {
   content.update("kvboost content");
   ChunkKey key;
   key.content = add_tokens(add(content, context_), tokens).finish();
+  key.prefix = last_ = prefix_key(last_, key.content);
+  return key;
+}
+
+Digest prefix_key(const Digest& previous, const Digest& content_key) {
   Hasher prefix;
   prefix.update("kvboost prefix");
-  key.prefix = add(add(prefix, last_), key.content).finish();
-  last_ = key.prefix;
-  return key;
+  return add(add(prefix, previous), content_key).finish();
 }
 
 }  // namespace kvboost::cache

@@ -25,6 +25,9 @@ struct ChunkKey {
 /// What all chunks of a model's prompts have in common.
 [[nodiscard]] Digest key_context(const Digest& model_fingerprint, std::span<const std::int32_t> header);
 
+/// The prefix key of a part behind another.
+[[nodiscard]] Digest prefix_key(const Digest& previous, const Digest& content_key);
+
 /// Names the parts of a prompt from its beginning on, the header being the first.
 class KeyChain {
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// resolve: for each part of a plan, its key and whether its block is stored. The third arrow of a request's
-// way (docs/design.md). Any thread.
+// resolve: for each part of a plan, its key and the stored block that fits it best. The third arrow of a
+// request's way (docs/design.md). Any thread.
 #pragma once
 
 #include <vector>
@@ -14,6 +14,8 @@ namespace kvboost::daemon {
 struct ResolvedPart {
   cache::ChunkKey key;
   Match match = Match::kMiss;
+  Digest source;  // prefix key of the block that fits; of several kApproximate ones, the one that was computed
+                  // behind most of what stands before it here
   /// Whether its block is worth keeping once computed: literal text is not, and neither is what stands behind
   /// it, since no other prompt has the same left context.
   bool keep = false;

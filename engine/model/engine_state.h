@@ -30,10 +30,12 @@ struct Engine::Impl {
   using AfterBlock = std::function<void(std::int32_t first, std::int32_t count)>;
 
   Result<void> check_call(const Sequence& sequence, std::span<const TokenId> tokens) const;
+  struct Work;
+  static Result<Work> work_of(const SequenceKv& kv, std::span<const TokenId> tokens,
+                              const PrefillOptions& options);
   Result<void> run(Sequence& sequence, std::span<const TokenId> tokens, const PrefillOptions& options,
                    const AfterBlock& after_block);
-  bool run_blocks(Sequence::Impl& sequence, std::span<const TokenId> tokens,
-                  std::span<const std::int32_t> positions, const PrefillOptions& options,
+  bool run_blocks(Sequence::Impl& sequence, const Work& work, const PrefillOptions& options,
                   const AfterBlock& after_block);
 };
 

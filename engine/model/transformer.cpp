@@ -8,6 +8,7 @@
 #include <numbers>
 #include <utility>
 
+#include "engine/kernels/attention_share.h"
 #include "engine/kernels/elementwise.h"
 #include "engine/kernels/parallel.h"
 #include "engine/kernels/rope.h"
@@ -46,17 +47,18 @@ class TypedTransformer final : public Transformer {
 
   bool forward(SequenceKv& kv, const Input& input) override {
     const auto n = static_cast<std::int32_t>(input.tokens.size());
-    kv.prepare(n);
+    kv.prepare(std::max(input.cells.back() + 1 - kv.size(), 0));
     embed(input.tokens);
     const RopeAngles angles = rope_.angles(input.positions);
-    const auto everything = visible_cells(kv, input.positions, 0);
+    const auto everything = visible_cells(kv, input, 0);
     RopeAngles local_angles;
     std::vector<VisibleCells> window;
     if (spec_.sliding_window > 0) {
       local_angles = local_rope_.angles(input.positions);
-      window = visible_cells(kv, input.positions, spec_.sliding_window);
+      window = visible_cells(kv, input, spec_.sliding_window);
     }
-    for (std::int32_t l = 0; l < spec_.n_layers; ++l) {
+    const std::int32_t end_layer = input.end_layer > 0 ? input.end_layer : spec_.n_layers;
+    for (std::int32_t l = 0; l < end_layer; ++l) {
       const LayerWeights<T>& layer = weights_.layers[l];
       const KvTiles<T> tiles = kv.tiles<T>(l);
       const bool local = slides(l);
@@ -65,10 +67,13 @@ class TypedTransformer final : public Transformer {
       layer.qkv.multiply(normed_.data(), n, qkv_.data());
       finish_heads(layer, n);
       if (input.capture != nullptr) capture(l, n, *input.capture, input.capture_at);
-      rotate_heads(local ? local_angles : angles, tiles, kv.size(), n);
-      attention<T>({queries_.data(), local ? window : everything, tiles, spec_.n_heads, spec_.n_kv_heads,
-                    attended_.data()},
-                   input.stop);
+      rotate_heads(local ? local_angles : angles, tiles, input.cells);
+      const AttentionCall<T> call{
+          queries_.data(), local ? window : everything, tiles, spec_.n_heads, spec_.n_kv_heads,
+          attended_.data()};
+      if (input.share != nullptr && l >= input.share->first_layer) add_shares<T>(call, input.share->of_cell);
+      if (l + 1 == input.end_layer) break;  // what comes behind would not be looked at
+      attention<T>(call, input.stop);
       if (input.stop.stop_requested()) return false;
       layer.output.multiply(attended_.data(), n, projected_.data());
       add_to_stream(layer.post_attention_norm, n);
@@ -174,17 +179,18 @@ class TypedTransformer final : public Transformer {
 
   /// What each new token sees: all cells up to its own, or of these the ones less than `window` positions
   /// back.
-  static std::vector<VisibleCells> visible_cells(const SequenceKv& kv,
-                                                 std::span<const std::int32_t> positions,
+  static std::vector<VisibleCells> visible_cells(const SequenceKv& kv, const Input& input,
                                                  std::int32_t window) {
+    const std::span<const std::int32_t> positions = input.positions;
     std::vector<std::int32_t> by_cell;
     if (window > 0) {
       by_cell.assign(kv.positions().begin(), kv.positions().end());
-      by_cell.insert(by_cell.end(), positions.begin(), positions.end());
+      by_cell.resize(std::max(kv.size(), input.cells.back() + 1));
+      for (std::size_t i = 0; i < positions.size(); ++i) by_cell[input.cells[i]] = positions[i];
     }
     std::vector<VisibleCells> visible;
     for (std::int32_t i = 0; i < std::ssize(positions); ++i) {
-      const std::int32_t cell = kv.size() + i;
+      const std::int32_t cell = input.cells[i];
       std::int32_t first = 0;
       if (window > 0) {
         const auto oldest =
@@ -242,13 +248,12 @@ class TypedTransformer final : public Transformer {
   }
 
   /// Queries go on to attention, keys and values into their cells.
-  void rotate_heads(const RopeAngles& angles, const KvTiles<T>& tiles, std::int32_t first_cell,
-                    std::int32_t n) {
+  void rotate_heads(const RopeAngles& angles, const KvTiles<T>& tiles, std::span<const std::int32_t> cells) {
     const float attention_scale = spec_.attention_scale > 0.0F
                                       ? spec_.attention_scale
                                       : 1.0F / std::sqrt(static_cast<float>(spec_.head_dim));
     const float query_scale = attention_scale * std::numbers::log2e_v<float>;
-    parallel_ranges(n, kTokenGrain, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+    parallel_ranges(std::ssize(cells), kTokenGrain, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
       std::vector<T> key(spec_.head_dim);
       for (std::ptrdiff_t i = begin; i < end; ++i) {
         const T* head = row(qkv_, i);
@@ -257,7 +262,7 @@ class TypedTransformer final : public Transformer {
         }
         for (std::int32_t h = 0; h < spec_.n_kv_heads; ++h, head += spec_.head_dim) {
           turn(head, angles, i, 1.0F, key.data());
-          write_cell<T>(tiles, h, first_cell + static_cast<std::int32_t>(i), key.data(), head + key_width_);
+          write_cell<T>(tiles, h, cells[i], key.data(), head + key_width_);
         }
       }
     });

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <stop_token>
+#include <vector>
 
 #include "base/error.h"
 #include "engine/engine.h"
@@ -15,6 +16,12 @@
 #include "engine/model/gguf.h"
 
 namespace kvboost::engine {
+
+/// Collects what the tokens of a forward attend to.
+struct AttentionShare {
+  std::int32_t first_layer = 0;
+  std::vector<float> of_cell;  // (cells before the forward): sums over tokens, heads and layers
+};
 
 class Transformer {
  public:
@@ -29,11 +36,15 @@ class Transformer {
   struct Input {
     std::span<const TokenId> tokens;  // at most most_tokens()
     std::span<const std::int32_t> positions;
-    KvBlock* capture = nullptr;   // sized by the caller; gets these tokens' keys and values ...
-    std::int32_t capture_at = 0;  // ... from its token `capture_at` on
+    std::span<const std::int32_t> cells;  // ascending; those below kv.size() are written over
+    KvBlock* capture = nullptr;           // sized by the caller; gets these tokens' keys and values ...
+    std::int32_t capture_at = 0;          // ... from its token `capture_at` on
+    std::int32_t end_layer = 0;           // 0: through all
+    AttentionShare* share = nullptr;
     std::stop_token stop;
   };
-  /// Runs tokens through all layers, behind what `kv` holds: writes their cells, which the caller commits.
+  /// Runs tokens through all layers: writes their cells, each seeing those up to its own. The caller commits
+  /// the new ones.
   /// False: stopped half-way.
   [[nodiscard]] virtual bool forward(SequenceKv& kv, const Input& input) = 0;
 

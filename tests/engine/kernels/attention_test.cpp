@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/cpu.h"
+#include "engine/kernels/attention_share.h"
 #include "engine/kv/sequence_kv.h"
 #include "tests/engine/kernels/each_target.h"
 
@@ -66,9 +67,13 @@ void compare(const Case& c, double tolerance) {
     visible.push_back({c.window == 0 ? 0 : std::max(0, cell - c.window + 1), cell});
   }
   std::vector<T> output(queries.size());
-  attention<T>({queries.data(), visible, tiles, c.n_heads, c.n_kv_heads, output.data()}, {});
+  const AttentionCall<T> call{queries.data(), visible, tiles, c.n_heads, c.n_kv_heads, output.data()};
+  attention<T>(call, {});
+  std::vector<float> shares(c.depth);
+  add_shares<T>(call, shares);
 
   double worst = 0.0;
+  std::vector<double> expected_shares(n_cells);
   std::vector<double> weights(n_cells);
   for (std::int32_t i = 0; i < c.n_tokens; ++i) {
     for (std::int32_t h = 0; h < c.n_heads; ++h) {
@@ -86,6 +91,9 @@ void compare(const Case& c, double tolerance) {
         weights[cell] = std::exp2(weights[cell] - largest);
         sum += weights[cell];
       }
+      for (std::int32_t cell = visible[i].first; cell <= visible[i].last; ++cell) {
+        expected_shares[cell] += weights[cell] / sum;
+      }
       for (std::int32_t d = 0; d < c.head_dim; ++d) {
         double expected = 0.0;
         for (std::int32_t cell = visible[i].first; cell <= visible[i].last; ++cell) {
@@ -96,6 +104,9 @@ void compare(const Case& c, double tolerance) {
         ASSERT_FALSE(std::isnan(to_float(got)));
       }
     }
+  }
+  for (std::int32_t cell = 0; cell < c.depth; ++cell) {
+    EXPECT_NEAR(shares[cell], expected_shares[cell], 1e-3 * c.spread) << "cell " << cell;
   }
   EXPECT_LT(worst, tolerance * c.spread)
       << c.n_heads << "/" << c.n_kv_heads << " heads of " << c.head_dim << ", depth " << c.depth << ", "
