@@ -12,6 +12,7 @@
 #include "bench/engine_bench.h"
 #include "bench/logits_dump.h"
 #include "bench/measurement.h"
+#include "bench/reuse_bench.h"
 
 namespace {
 
@@ -79,6 +80,25 @@ void add_chunk_options(CLI::App& command, bench::ChunkSurvey& survey, bool& json
   command.add_flag("--json", json, "one JSON object a line instead of a table");
 }
 
+void add_reuse_options(CLI::App& command, bench::ReuseBench& reuse, bool& json) {
+  add_common_options(command, reuse.common);
+  const auto positive = CLI::Range(1, 1'000'000);
+  command.add_option("--prompts", reuse.prompts, "how many")->check(positive)->capture_default_str();
+  command.add_option("--files", reuse.files, "files in a prompt")->check(positive)->capture_default_str();
+  command.add_option("--tokens", reuse.tokens, "tokens of a prompt, about")
+      ->check(positive)
+      ->capture_default_str();
+  command.add_option("--seed", reuse.seed, "of the choice of files, orders and questions");
+  command
+      .add_option(
+          "--policies", reuse.policies,
+          "exact, none, seam:TOKENS, guided:SHARE, guided:SHARE:FIRST-END (of which layers' attention), "
+          "or several joined by +")
+      ->delimiter(',')
+      ->capture_default_str();
+  command.add_flag("--json", json, "one JSON object a line instead of a table");
+}
+
 int report(const Error& error) {
   std::cerr << "kvboost-bench: " << error.text() << '\n';
   return 1;
@@ -108,6 +128,13 @@ int chunks_command(const bench::ChunkSurvey& survey, bool json) {
   return 0;
 }
 
+int reuse_command(const bench::ReuseBench& bench, bool json) {
+  const auto figures = bench::run_reuse_bench(bench);
+  if (!figures) return report(figures.error());
+  json ? bench::print_reuse_json(std::cout, *figures) : bench::print_reuse_table(std::cout, *figures);
+  return 0;
+}
+
 int logits_command(const bench::EngineBench& bench, std::int32_t tokens, bench::Reading reading,
                    const std::string& out) {
   const auto done = bench::dump_logits(bench, tokens, reading, out);
@@ -132,6 +159,10 @@ int main(int argc, char** argv) {
   bench::ChunkSurvey survey{.model = bench.model, .paths = {}, .options = {}};
   auto* chunks = app.add_subcommand("chunks", "how the files of repositories are cut into chunks");
   add_chunk_options(*chunks, survey, json);
+  bench::ReuseBench reuse{
+      .common = bench, .policies = {"exact", "none", "seam:16", "guided:0.04", "guided:0.08", "guided:0.15"}};
+  auto* reuses = app.add_subcommand("reuse", "time to first token with stored blocks, and what that costs");
+  add_reuse_options(*reuses, reuse, json);
   std::int32_t tokens = 1500;
   std::string out;
   logits->add_option("--tokens", tokens, "tokens to read")
@@ -146,6 +177,7 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   if (chunks->parsed()) return chunks_command(survey, json);
+  if (reuses->parsed()) return reuse_command(reuse, json);
   if (logits->parsed()) {
     return logits_command(bench, tokens, one_by_one ? bench::Reading::kOneByOne : bench::Reading::kInBlocks,
                           out);

@@ -27,15 +27,19 @@ Result<Answered> answer(engine::Engine& engine, LiveSequences& live, const Answe
   const std::int32_t context = engine.info().context;
   if (prompt.size() >= static_cast<std::size_t>(context)) return fail(does_not_fit(prompt.size(), context));
 
-  auto sequence = request.fresh ? engine.new_sequence() : live.take(prompt);
-  if (!sequence) return fail(sequence.error());
+  auto taken = live.take(std::span(prompt).first(request.fresh ? 0 : prompt.size()));
+  if (!taken) return fail(taken.error());
+  engine::Sequence& sequence = taken->sequence;
+  const std::int32_t begin = sequence.size();
   auto read = read_plan(
-      engine, *sequence,
+      engine, sequence,
       {.plan = request.plan, .reuse = request.reuse, .progress = request.progress, .stop = request.stop});
   if (!read) {
-    live.give_back(std::move(*sequence));
+    sequence.truncate(begin);  // behind it blocks may stand unrepaired
+    live.give_back(std::move(*taken));
     return fail(read.error());
   }
+  if (taken->exact_tokens == begin) taken->exact_tokens = read->exact_tokens;
   Answered answered;
   answered.read = std::move(*read);
   answered.prompt_tokens = static_cast<std::int32_t>(prompt.size());
@@ -46,9 +50,10 @@ Result<Answered> answer(engine::Engine& engine, LiveSequences& live, const Answe
     answered.text += text;
     return !request.sink || request.sink(text, token);
   };
-  auto generated = engine.generate(*sequence, request.generate, sink, request.stop);
+  auto generated = engine.generate(sequence, request.generate, sink, request.stop);
   answered.decode_ms = ms_since(decode_start);
-  live.give_back(std::move(*sequence));
+  if (taken->exact_tokens == answered.prompt_tokens) taken->exact_tokens = sequence.size();
+  live.give_back(std::move(*taken));
   if (!generated) return fail(generated.error());
   answered.generated = std::move(*generated);
   return answered;

@@ -7,13 +7,14 @@
 namespace kvboost::daemon {
 namespace {
 
-std::int32_t shared_prefix(const engine::Sequence& sequence, std::span<const engine::TokenId> tokens) {
-  const auto cells = sequence.tokens();
-  const auto positions = sequence.positions();
+std::int32_t shared_prefix(const LiveSequence& live, std::span<const engine::TokenId> tokens) {
+  const auto cells = live.sequence.tokens();
+  const auto positions = live.sequence.positions();
   const std::size_t most = std::min(cells.size(), tokens.size() - 1);
   std::size_t n = 0;
   while (n < most && cells[n] == tokens[n] && positions[n] == static_cast<std::int32_t>(n)) ++n;
-  return static_cast<std::int32_t>(n);
+  const auto shared = static_cast<std::int32_t>(n);
+  return n == cells.size() ? shared : std::min(shared, live.exact_tokens);
 }
 
 }  // namespace
@@ -21,7 +22,7 @@ std::int32_t shared_prefix(const engine::Sequence& sequence, std::span<const eng
 LiveSequences::LiveSequences(engine::Engine& engine, std::int32_t max_sequences, std::uint64_t max_bytes)
     : engine_(&engine), max_sequences_(std::max(1, max_sequences)), max_bytes_(max_bytes) {}
 
-Result<engine::Sequence> LiveSequences::take(std::span<const engine::TokenId> tokens) {
+Result<LiveSequence> LiveSequences::take(std::span<const engine::TokenId> tokens) {
   auto best = kept_.end();
   std::int32_t best_shared = 0;
   for (auto it = kept_.begin(); it != kept_.end(); ++it) {
@@ -31,18 +32,24 @@ Result<engine::Sequence> LiveSequences::take(std::span<const engine::TokenId> to
       best_shared = shared;
     }
   }
-  if (best == kept_.end()) return engine_->new_sequence();
+  if (best == kept_.end()) {
+    auto made = engine_->new_sequence();
+    if (!made) return fail(made.error());
+    return LiveSequence{std::move(*made), 0};
+  }
   // Cutting loses what stands behind the prefix. While there is room for another sequence, one that would
   // lose more than it gives (another conversation that merely begins alike) is copied instead.
   const bool room = count() < max_sequences_;
-  if (room && best->size() - best_shared > best_shared) return best->fork(best_shared);
-  engine::Sequence sequence = std::move(*best);
+  const std::int32_t exact = std::min(best->exact_tokens, best_shared);
+  if (room && best->sequence.size() - best_shared > best_shared)
+    return LiveSequence{best->sequence.fork(best_shared), exact};
+  LiveSequence taken{std::move(best->sequence), exact};
   kept_.erase(best);
-  sequence.truncate(best_shared);
-  return sequence;
+  taken.sequence.truncate(best_shared);
+  return taken;
 }
 
-void LiveSequences::give_back(engine::Sequence sequence) {
+void LiveSequences::give_back(LiveSequence sequence) {
   kept_.push_front(std::move(sequence));
   while (count() > max_sequences_ || (bytes() > max_bytes_ && count() > 1)) kept_.pop_back();
   if (bytes() > max_bytes_) kept_.clear();
@@ -50,7 +57,7 @@ void LiveSequences::give_back(engine::Sequence sequence) {
 
 std::uint64_t LiveSequences::bytes() const {
   std::uint64_t sum = 0;
-  for (const auto& sequence : kept_) sum += sequence.bytes();
+  for (const auto& sequence : kept_) sum += sequence.sequence.bytes();
   return sum;
 }
 

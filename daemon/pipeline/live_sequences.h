@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // LiveSequences: the KV of the last few requests, kept so that a prompt which begins like one of them
-// continues it instead of being read again. Engine thread only; the engine must outlive it.
+// continues it instead of being read again. What was repaired for one question is gone on from as a whole or
+// not at all: another question needs other repairs. Engine thread only; the engine must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,12 @@
 
 namespace kvboost::daemon {
 
+/// A sequence, and up to which token it is what a full read gives.
+struct LiveSequence {
+  engine::Sequence sequence;
+  std::int32_t exact_tokens = 0;
+};
+
 class LiveSequences {
  public:
   /// Keeps at most `max_sequences`, and at most `max_bytes` in those that are not in use.
@@ -21,10 +28,10 @@ class LiveSequences {
   /// What shares the longest prefix with `tokens`, cut to that prefix, or copied up to it where the rest is
   /// worth keeping; an empty sequence when nothing does. The prefix is at least one token shorter than
   /// `tokens`, since something must be computed to have logits. It is the caller's until it is given back.
-  [[nodiscard]] Result<engine::Sequence> take(std::span<const engine::TokenId> tokens);
+  [[nodiscard]] Result<LiveSequence> take(std::span<const engine::TokenId> tokens);
 
   /// Keeps a sequence as the most recent, and forgets the oldest ones beyond the limits.
-  void give_back(engine::Sequence sequence);
+  void give_back(LiveSequence sequence);
 
   [[nodiscard]] std::int32_t count() const { return static_cast<std::int32_t>(kept_.size()); }
   [[nodiscard]] std::uint64_t bytes() const;
@@ -33,7 +40,7 @@ class LiveSequences {
   engine::Engine* engine_;
   std::int32_t max_sequences_;
   std::uint64_t max_bytes_;
-  std::list<engine::Sequence> kept_;  // most recent first
+  std::list<LiveSequence> kept_;  // most recent first
 };
 
 }  // namespace kvboost::daemon

@@ -13,6 +13,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr std::size_t kMostAsking = 256;  // tokens whose attention guides a repair
+
 double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
@@ -40,7 +42,8 @@ class PlanReader {
       if (begins_[part + 1] <= sequence_.size() || !loadable(part)) continue;
       if (auto placed = place(part); !placed) return fail(placed.error());
     }
-    if (auto computed = compute(begins_.back()); !computed) return fail(computed.error());
+    if (auto computed = changed_.empty() ? compute(begins_.back()) : finish_changed(); !computed)
+      return fail(computed.error());
     count();
     return std::move(read_);
   }
@@ -59,14 +62,17 @@ class PlanReader {
 
   /// Not the last part: something must be computed to have logits.
   [[nodiscard]] bool loadable(std::size_t part) const {
-    return resolved_[part].match == Match::kExact && part + 1 < resolved_.size();
+    if (part + 1 == resolved_.size()) return false;
+    const Match match = resolved_[part].match;
+    return match == Match::kExact ||
+           (match == Match::kApproximate && reading_.reuse != nullptr && reading_.reuse->repair);
   }
 
   /// Puts the part's block into the sequence, behind what must be computed before it. When there is no block
   /// after all, the part is left to be computed.
   Result<void> place(std::size_t part) {
     const auto start = Clock::now();
-    const auto block = reading_.reuse->blocks->load(resolved_[part].key.prefix);
+    const auto block = reading_.reuse->blocks->load(resolved_[part].source);
     read_.load_ms += ms_since(start);
     const std::int32_t begin = begins_[part], size = begins_[part + 1] - begin;
     if (!block || block->n_tokens != size || block->shape != engine_.spec().kv_shape()) {
@@ -82,7 +88,61 @@ class PlanReader {
     read_.load_ms += ms_since(place_start);
     read_.parts[part].live = 0;
     read_.parts[part].loaded = size;
+    note_changed(part);
     return {};
+  }
+
+  /// Behind what is not exact nothing is. Parts that were computed one behind the other are one run.
+  void note_changed(std::size_t part) {
+    if (resolved_[part].match == Match::kExact && changed_.empty()) return;
+    const std::int32_t begin = begins_[part], size = begins_[part + 1] - begin;
+    const bool goes_on =
+        !changed_.empty() && changed_.back().first + changed_.back().n_tokens == begin &&
+        resolved_[part].source == cache::prefix_key(resolved_[part - 1].source, resolved_[part].key.content);
+    if (goes_on) {
+      changed_.back().n_tokens += size;
+    } else {
+      changed_.push_back({begin, size});
+    }
+  }
+
+  /// The rest of the prompt, and what of the changed chunks is to be repaired, in one pass.
+  Result<void> finish_changed() {
+    const std::int32_t begin = sequence_.size();
+    const auto rest = std::span(prompt_).subspan(begin);
+    const RepairPolicy& policy = *reading_.reuse->repair;
+    const auto start = Clock::now();
+    std::vector<float> attention;
+    if (policy.guided > 0) {
+      const auto layers = static_cast<float>(engine_.spec().n_layers);
+      // The end of the rest is the question; a long rest need not be looked at as a whole.
+      const auto asking = rest.size() > kMostAsking ? rest.last(kMostAsking) : rest;
+      auto found = engine_.attention_of(
+          sequence_, asking,
+          {.first_layer = static_cast<std::int32_t>(policy.first_layer * layers),
+           .end_layer = std::max(1, static_cast<std::int32_t>(policy.end_layer * layers)),
+           .stop = reading_.stop});
+      if (!found) return fail(found.error());
+      attention = std::move(*found);
+    }
+    const auto cells = cells_to_repair(policy, changed_, attention);
+    read_.select_ms = ms_since(start);
+    for (const std::int32_t cell : cells) {
+      const auto part = std::ranges::upper_bound(begins_, cell) - begins_.begin() - 1;
+      ++read_.parts[part].repaired;
+    }
+    engine::PrefillOptions options;
+    options.stop = reading_.stop;
+    options.repair = cells;
+    const auto n_cells = static_cast<std::int32_t>(cells.size());
+    to_compute_ += n_cells;
+    if (reading_.progress) {
+      options.progress = [&](std::int32_t done) { reading_.progress(computed_ + done, to_compute_); };
+    }
+    const auto computing = Clock::now();
+    auto read = engine_.prefill(sequence_, rest, options);
+    read_.prefill_ms += ms_since(computing);
+    return read;
   }
 
   /// Computes all tokens up to `end` that are not there yet.
@@ -113,6 +173,7 @@ class PlanReader {
   /// Whole parts within [begin, end) whose blocks are worth keeping.
   [[nodiscard]] std::vector<BlockCut> cuts_within(std::int32_t begin, std::int32_t end) const {
     std::vector<BlockCut> cuts;
+    if (!changed_.empty()) return cuts;  // what is computed behind them is not exact
     for (std::size_t part = 0; part < resolved_.size(); ++part) {
       const std::int32_t size = begins_[part + 1] - begins_[part];
       if (!resolved_[part].keep || size == 0 || begins_[part] < begin || begins_[part + 1] > end) continue;
@@ -122,6 +183,7 @@ class PlanReader {
   }
 
   void count() {
+    read_.exact_tokens = changed_.empty() ? begins_.back() : changed_.front().first;
     for (std::size_t part = 0; part < resolved_.size(); ++part) {
       const std::int32_t size = begins_[part + 1] - begins_[part];
       PartRead& read = read_.parts[part];
@@ -137,6 +199,7 @@ class PlanReader {
   const std::vector<engine::TokenId> prompt_;
   ResolvedPlan resolved_;
   std::vector<std::int32_t> begins_;  // of each part, and the end of the last
+  std::vector<ChangedRun> changed_;   // placed, and behind other tokens than they were computed behind
   std::int32_t to_compute_ = 0;
   std::int32_t computed_ = 0;
   PlanRead read_;

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // read_plan: brings a plan's tokens into a sequence. Parts whose block is stored are placed, all others are
 // computed, in as few runs as that leaves; the blocks of what was computed are handed to the cache, which
-// puts them away behind the request. Engine thread only.
+// puts them away behind the request. With a repair policy, blocks that were computed behind other text are
+// placed too, and some of their tokens recomputed together with the text behind the last chunk. Engine thread
+// only.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <vector>
 
 #include "base/error.h"
 #include "daemon/pipeline/block_cache.h"
+#include "daemon/pipeline/repair_policy.h"
 #include "daemon/prompt/prompt_plan.h"
 #include "engine/engine.h"
 
@@ -20,8 +24,9 @@ namespace kvboost::daemon {
 /// The cache, and for which model and header it is asked.
 struct Reuse {
   BlockCache* blocks = nullptr;
-  Digest model;    // fingerprint
-  Digest context;  // cache::key_context
+  Digest model;                          // fingerprint
+  Digest context;                        // cache::key_context
+  std::optional<RepairPolicy> repair{};  // none: only exact blocks are placed
 };
 
 struct PlanReading {
@@ -38,12 +43,15 @@ struct PartRead {
   std::int32_t live = 0;
   std::int32_t loaded = 0;
   std::int32_t computed = 0;
+  std::int32_t repaired = 0;  // of the loaded ones
 };
 
 struct PlanRead {
   std::vector<PartRead> parts;
   double load_ms = 0;
+  double select_ms = 0;  // finding what the question attends to
   double prefill_ms = 0;
+  std::int32_t exact_tokens = 0;  // up to here the sequence is what a full read gives
 };
 
 /// `sequence` holds a prefix of the plan's tokens, shorter than the plan, and afterwards all of them, with

@@ -6,8 +6,8 @@
 namespace kvboost::daemon {
 namespace {
 
-/// The prefix keys that the next part would have, had the prompt begun with the header and then the parts from
-/// some later one on: blocks computed behind less of what stands before.
+/// The prefix keys that the next part would have, had the prompt begun with the header and then the parts
+/// from some later one on: blocks computed behind less of what stands before.
 class ShorterContexts {
  public:
   void begin(const Digest& header) { header_ = header; }
@@ -40,7 +40,8 @@ ResolvedPlan resolve(const PromptPlan& plan, const Digest& context, BlockCache& 
   ShorterContexts shorter;
   bool keep = true;
   for (const PlanPart& part : plan.parts) {
-    ResolvedPart found{.key = chain.next(part.tokens)};
+    ResolvedPart found;
+    found.key = chain.next(part.tokens);
     keep = keep && part.kind != PartKind::kLiteral;
     found.keep = keep;
     if (part.kind != PartKind::kLiteral) {

@@ -14,8 +14,8 @@ namespace kvboost::daemon {
 struct ResolvedPart {
   cache::ChunkKey key;
   Match match = Match::kMiss;
-  Digest source;  // prefix key of the block that fits; of several kApproximate ones, the one that was computed
-                  // behind most of what stands before it here
+  Digest source;  // prefix key of the block that fits; of several kApproximate ones, the one that was
+                  // computed behind most of what stands before it here
   /// Whether its block is worth keeping once computed: literal text is not, and neither is what stands behind
   /// it, since no other prompt has the same left context.
   bool keep = false;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "tests/engine/model/loaded_engine.h"
 
 namespace kvboost::daemon {
@@ -18,13 +20,16 @@ std::vector<engine::TokenId> joined(std::vector<engine::TokenId> a, const std::v
 class LiveSequencesTest : public testing::Test {
  protected:
   /// What a request with this prompt would find already there; it then reads the rest.
-  std::int32_t reused(LiveSequences& live, const std::vector<engine::TokenId>& prompt) {
+  std::int32_t reused(LiveSequences& live, const std::vector<engine::TokenId>& prompt,
+                      std::optional<std::int32_t> exact = {}) {
     auto sequence = live.take(prompt);
     EXPECT_TRUE(sequence.has_value());
-    const std::int32_t size = sequence->size();
+    const std::int32_t size = sequence->sequence.size();
     EXPECT_LT(static_cast<std::size_t>(size), prompt.size()) << "something is left to compute";
     EXPECT_TRUE(
-        engine_->prefill(*sequence, std::span(prompt).subspan(static_cast<std::size_t>(size))).has_value());
+        engine_->prefill(sequence->sequence, std::span(prompt).subspan(static_cast<std::size_t>(size)))
+            .has_value());
+    sequence->exact_tokens = exact.value_or(sequence->sequence.size());
     live.give_back(std::move(*sequence));
     return size;
   }
@@ -48,6 +53,14 @@ TEST_F(LiveSequencesTest, TheSamePromptAgainLeavesOneTokenToCompute) {
   LiveSequences live(*engine_, 4, 1ULL << 30);
   EXPECT_EQ(reused(live, a_), 0);
   EXPECT_EQ(reused(live, a_), static_cast<std::int32_t>(a_.size()) - 1);
+}
+
+TEST_F(LiveSequencesTest, WhatWasRepairedIsGoneOnFromAsAWholeOnly) {
+  LiveSequences live(*engine_, 4, 1ULL << 30);
+  EXPECT_EQ(reused(live, a_, 20), 0);
+  const auto other_end = joined({a_.begin(), a_.end() - 10}, random_tokens(10, 9));
+  EXPECT_EQ(reused(live, other_end), 20);
+  EXPECT_EQ(reused(live, joined(a_, random_tokens(20, 4))), 58);
 }
 
 TEST_F(LiveSequencesTest, CutsWhenThereIsNoRoomForAnother) {

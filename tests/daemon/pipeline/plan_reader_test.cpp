@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "daemon/pipeline/resolver.h"
 #include "tests/daemon/pipeline/plans.h"
 #include "tests/support/scratch_tree.h"
 
@@ -141,6 +142,70 @@ TEST_F(PlanReaderTest, ALiveBeginningIsKept) {
   EXPECT_EQ(computed.read.parts[1].live, 15);
   EXPECT_EQ(computed.read.parts[1].computed, 25);
   EXPECT_EQ(difference(computed.logits, read(plan, nullptr, 25).logits), 0);
+}
+
+// With a policy, blocks of other orders are placed; repair of all of them is a full read.
+TEST_F(PlanReaderTest, AnotherOrderIsPlacedAndRepaired) {
+  BlockCache blocks(options());
+  Reuse names = reuse(blocks);
+  PromptPlan plan = plan_of(4);
+  (void)read(plan, &names);
+  blocks.flush();
+  std::swap(plan.parts[1], plan.parts[2]);
+  const Outcome full = read(plan, nullptr);
+  names.repair.emplace();
+  const Outcome unrepaired = read(plan, &names);
+  EXPECT_EQ(loaded(unrepaired.read), (std::vector<std::int32_t>{10, 30, 40, 0}));
+  EXPECT_EQ(unrepaired.read.exact_tokens, 10);
+  EXPECT_EQ(unrepaired.read.parts[1].repaired, 0);
+  names.repair->guided = 1;
+  const Outcome repaired = read(plan, &names);
+  EXPECT_EQ(repaired.read.parts[1].repaired, 30);
+  EXPECT_EQ(repaired.read.parts[2].repaired, 40);
+  EXPECT_LT(difference(repaired.logits, full.logits), 0.05F);
+  EXPECT_GT(difference(unrepaired.logits, full.logits), 2 * difference(repaired.logits, full.logits));
+  names.repair = RepairPolicy{.seam = 5};
+  EXPECT_EQ(read(plan, &names).read.parts[2].repaired, 5);
+}
+
+// What is computed behind blocks that are not exact must not be found as exact later.
+TEST_F(PlanReaderTest, NothingBehindInexactBlocksIsStored) {
+  BlockCache blocks(options());
+  Reuse names = reuse(blocks);
+  PromptPlan plan = plan_of(4);
+  (void)read(plan, &names);
+  blocks.flush();
+  const std::uint64_t before = blocks.store().stats().front().records;
+  std::swap(plan.parts[1], plan.parts[2]);
+  plan.parts.insert(plan.parts.begin() + 3, part_of(PartKind::kFile, 25, 11, "new.c"));
+  names.repair = RepairPolicy{.guided = 0.5F};
+  const Outcome outcome = read(plan, &names);
+  EXPECT_EQ(outcome.read.parts[3].computed, 25);
+  blocks.flush();
+  EXPECT_EQ(blocks.store().stats().front().records, before);
+}
+
+// Of several blocks with the same content the one is taken that was computed behind most of what is before
+// it.
+TEST_F(PlanReaderTest, TheLongestSharedLeftContextIsTaken) {
+  BlockCache blocks(options());
+  const Reuse names = reuse(blocks);
+  const PlanPart header = part_of(PartKind::kHeader, 10, 1), a = part_of(PartKind::kFile, 20, 2, "a"),
+                 b = part_of(PartKind::kFile, 20, 3, "b"), c = part_of(PartKind::kFile, 20, 5, "c"),
+                 end = part_of(PartKind::kLiteral, 5, 6);
+  for (const auto& parts : {std::vector{header, c, end}, std::vector{header, b, c, end}}) {
+    PromptPlan plan;
+    plan.parts = parts;
+    (void)read(plan, &names);
+  }
+  blocks.flush();
+  PromptPlan plan;
+  plan.parts = {header, a, b, c, end};
+  const ResolvedPlan resolved = resolve(plan, names.context, blocks);
+  EXPECT_EQ(resolved[1].match, Match::kMiss);
+  EXPECT_EQ(resolved[2].match, Match::kApproximate);
+  EXPECT_EQ(resolved[3].match, Match::kApproximate);
+  EXPECT_EQ(resolved[3].source, cache::prefix_key(resolved[2].source, resolved[3].key.content));
 }
 
 // A plan whose last part is stored, too: something must be computed to have logits.
