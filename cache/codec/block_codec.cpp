@@ -47,9 +47,11 @@ std::size_t layer_size(const BlockShape& shape, Codec codec) {
   return QuantisedLayout(shape, bits_of(codec)).size;
 }
 
+/// No product of the numbers overflows then.
 bool valid(const BlockShape& shape) {
-  return shape.n_layers > 0 && shape.n_kv_heads > 0 && shape.head_dim > 0 && shape.n_tokens > 0 &&
-         shape.head_dim % 2 == 0;
+  const auto within = [](std::int32_t value, std::int32_t most) { return value > 0 && value <= most; };
+  return within(shape.n_layers, 1 << 12) && within(shape.n_kv_heads, 1 << 12) &&
+         within(shape.head_dim, 1 << 12) && within(shape.n_tokens, 1 << 22) && shape.head_dim % 2 == 0;
 }
 
 void encode_layer(const BlockShape& shape, const std::uint16_t* keys, Codec codec, std::byte* out) {
@@ -150,8 +152,9 @@ Result<std::vector<std::byte>> encode_block(const BlockShape& shape, std::span<c
 }
 
 Result<std::vector<Codec>> codecs_of(const BlockShape& shape, std::span<const std::byte> payload) {
-  if (!valid(shape) || payload.size() < tags_size(shape))
+  if (!valid(shape) || payload.size() < tags_size(shape)) {
     return fail(ErrorCode::kCorrupt, "the record's payload is cut short");
+  }
   std::vector<Codec> per_layer;
   for (const std::byte tag : payload.first(static_cast<std::size_t>(shape.n_layers))) {
     if (static_cast<std::uint8_t>(tag) > static_cast<std::uint8_t>(Codec::kInt4)) {
@@ -159,28 +162,32 @@ Result<std::vector<Codec>> codecs_of(const BlockShape& shape, std::span<const st
     }
     per_layer.push_back(static_cast<Codec>(tag));
   }
-  return per_layer;
-}
-
-Result<void> decode_block(const BlockShape& shape, std::span<const std::byte> payload,
-                          std::span<std::uint16_t> block) {
-  if (!valid(shape) || block.size() != shape.elements()) {
-    return fail(ErrorCode::kInvalidArgument, "the block does not have the shape that was said");
-  }
-  const auto read = codecs_of(shape, payload);
-  if (!read) return fail(read.error());
-  const std::vector<Codec>& per_layer = *read;
   if (payload.size() != encoded_size(shape, per_layer)) {
     return fail(ErrorCode::kCorrupt, "the record's payload has " + std::to_string(payload.size()) +
                                          " bytes, its shape needs " +
                                          std::to_string(encoded_size(shape, per_layer)));
   }
-  const std::byte* in = payload.data() + tags_size(shape);
+  return per_layer;
+}
+
+Result<void> decode_block(const BlockShape& shape, std::span<const std::byte> payload,
+                          std::span<std::uint16_t> block, const PartSink& on_part) {
+  if (!valid(shape) || block.size() != shape.elements()) {
+    return fail(ErrorCode::kInvalidArgument, "the block does not have the shape that was said");
+  }
+  const auto per_layer = codecs_of(shape, payload);
+  if (!per_layer) return fail(per_layer.error());
+  const auto take = [&](std::size_t size) {
+    const auto part = payload.first(size);
+    payload = payload.subspan(size);
+    if (on_part) on_part(part);
+    return part.data();
+  };
+  take(tags_size(shape));
   std::uint16_t* layer = block.data();
-  for (const Codec codec : per_layer) {
-    decode_layer(shape, in, codec, layer);
+  for (const Codec codec : *per_layer) {
+    decode_layer(shape, take(layer_size(shape, codec)), codec, layer);
     layer += 2 * shape.plane();
-    in += layer_size(shape, codec);
   }
   return {};
 }

@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -53,13 +54,15 @@ struct BlockShape {
                                                           std::span<const std::uint16_t> block,
                                                           std::span<const Codec> per_layer);
 
-/// The codec of each layer, as the payload says. kCorrupt when it does not say so for all of them.
+/// The codec of each layer; kCorrupt when the payload is not one of this shape. Safe on any bytes.
 [[nodiscard]] Result<std::vector<Codec>> codecs_of(const BlockShape& shape,
                                                    std::span<const std::byte> payload);
 
 /// Decodes the whole payload into `block` (shape.elements() elements). kCorrupt when the payload is not one
-/// of this shape.
+/// of this shape. `on_part` is shown each part of the payload, in order, before it is decoded: who must read
+/// the bytes too does so while they are near.
+using PartSink = std::function<void(std::span<const std::byte> part)>;
 [[nodiscard]] Result<void> decode_block(const BlockShape& shape, std::span<const std::byte> payload,
-                                        std::span<std::uint16_t> block);
+                                        std::span<std::uint16_t> block, const PartSink& on_part = {});
 
 }  // namespace kvboost::cache

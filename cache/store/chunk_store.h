@@ -75,12 +75,18 @@ struct TierStats {
   std::string problem;         // why the tier is off or was rebuilt, in one line, or empty
 };
 
+/// Decodes the record's block into `block`; nothing when what was put is no block of the shape that it says.
+[[nodiscard]] std::optional<RecordInfo> decode(const RecordRef& record, std::vector<std::uint16_t>& block);
+
 class ChunkStore {
  public:
   virtual ~ChunkStore() = default;
 
   /// Three outcomes: the record; nothing (absent); an error (the tier failed: go on uncached).
   [[nodiscard]] virtual Result<std::optional<RecordRef>> get(const Digest& prefix_key) = 0;
+  /// As get, and decodes the block into `block`; pins nothing.
+  [[nodiscard]] virtual Result<std::optional<RecordInfo>> load(const Digest& prefix_key,
+                                                               std::vector<std::uint16_t>& block);
   /// Prefix keys of records with this content, in no order.
   [[nodiscard]] virtual Result<std::vector<Digest>> prefixes_of(const Digest& content_key) = 0;
   /// Whether a record is there, without touching its recency.

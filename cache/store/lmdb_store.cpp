@@ -19,30 +19,14 @@ constexpr int kMostRounds = 16;
 constexpr std::size_t kUsesBeforeFlush = 256;
 constexpr std::size_t kErasedAtOnce = 1024;
 
-Bytes bytes_of(const Digest& digest) {
-  return std::as_bytes(std::span(digest.bytes));
-}
-
 Digest digest_of(Bytes bytes) {
   Digest digest;
   std::memcpy(digest.bytes.data(), bytes.data(), std::min(bytes.size(), digest.bytes.size()));
   return digest;
 }
 
-Result<void> put_entry(LmdbEnv::Write& txn, const Digest& key, const EvictionOrder::Entry& entry) {
-  const MetaRow row = meta_row_of(entry);
-  return txn.put(Table::kMeta, bytes_of(key), std::as_bytes(std::span(&row, 1)));
-}
-
-/// Uses of records that are there still.
-Result<void> put_uses(LmdbEnv::Write& txn, const std::vector<std::pair<Digest, EvictionOrder::Entry>>& uses) {
-  for (const auto& [key, entry] : uses) {
-    auto there = txn.get(Table::kBlocks, bytes_of(key));
-    if (!there) return fail(there.error());
-    if (!*there) continue;
-    if (auto put = put_entry(txn, key, entry); !put) return put;
-  }
-  return {};
+Error another_key() {
+  return {ErrorCode::kCorrupt, "the record is that of another key", {}};
 }
 
 }  // namespace
@@ -109,32 +93,59 @@ std::uint64_t LmdbStore::logical_limit() const {
   return file_->limits().max_bytes - file_->limits().max_bytes / 8;
 }
 
-Result<std::optional<RecordRef>> LmdbStore::get(const Digest& prefix_key) {
+Result<bool> LmdbStore::read(const Digest& prefix_key, bool use, const Opener& open) {
   auto view = file_->read();
   if (!view) return fail(view.error());
-  auto found = (*view)->get(Table::kBlocks, bytes_of(prefix_key));
-  if (!found) return fail(failed(found.error()));
-  if (!*found) {
+  auto bytes = (*view)->get(Table::kBlocks, bytes_of(prefix_key));
+  if (!bytes) return fail(failed(bytes.error()));
+  Result<void> opened = fail(ErrorCode::kNotFound, "no record");
+  if (*bytes) opened = open(*view, **bytes);
+  if (opened) {
+    if (!use) return true;
     const std::lock_guard lock(mutex_);
-    ++misses_;
-    return std::nullopt;
+    ++hits_;
+    order_.touch(prefix_key, unix_nanoseconds());
+    used_.insert(prefix_key);
+    return true;
   }
-  auto record = open_record(**found);
-  if (!record || record->info.prefix_key != prefix_key) {
-    view->reset();
-    const bool damaged = record.has_value() || record.error().code == ErrorCode::kCorrupt;
-    if (damaged) log::warn("a damaged record was removed from the cache");
+  const bool there = bytes->has_value();
+  const bool damaged = there && opened.error().code == ErrorCode::kCorrupt;
+  if (damaged) log::warn("a damaged record was removed from the cache");
+  view->reset();  // erasing may have to wait for reads
+  if (there) {
     if (auto erased = erase(prefix_key); !erased) return fail(erased.error());
-    const std::lock_guard lock(mutex_);
-    ++misses_;
-    corrupt_ += damaged ? 1 : 0;
-    return std::nullopt;
   }
   const std::lock_guard lock(mutex_);
-  ++hits_;
-  order_.touch(prefix_key, unix_nanoseconds());
-  used_.insert(prefix_key);
-  return RecordRef(*record, *view);
+  misses_ += use ? 1 : 0;
+  corrupt_ += damaged ? 1 : 0;
+  return false;
+}
+
+Result<std::optional<RecordRef>> LmdbStore::get(const Digest& prefix_key) {
+  std::optional<RecordRef> ref;
+  auto found = read(prefix_key, true, [&](const auto& view, Bytes bytes) -> Result<void> {
+    auto record = open_record(bytes);
+    if (!record) return fail(record.error());
+    if (record->info.prefix_key != prefix_key) return fail(another_key());
+    ref = RecordRef(*record, view);
+    return {};
+  });
+  if (!found) return fail(found.error());
+  return ref;
+}
+
+Result<std::optional<RecordInfo>> LmdbStore::load(const Digest& prefix_key,
+                                                  std::vector<std::uint16_t>& block) {
+  std::optional<RecordInfo> info;
+  auto found = read(prefix_key, true, [&](const auto&, Bytes bytes) -> Result<void> {
+    auto record = decode_record(bytes, block);
+    if (!record) return fail(record.error());
+    if (record->prefix_key != prefix_key) return fail(another_key());
+    info = *record;
+    return {};
+  });
+  if (!found) return fail(found.error());
+  return info;
 }
 
 Result<std::vector<Digest>> LmdbStore::prefixes_of(const Digest& content_key) {
@@ -280,70 +291,6 @@ Result<void> LmdbStore::erase_all(const std::vector<Digest>& prefix_keys) {
 void LmdbStore::for_each(const std::function<void(const Digest&, const EvictionOrder::Entry&)>& visit) const {
   const std::lock_guard lock(mutex_);
   order_.for_each(visit);
-}
-
-Result<std::uint64_t> LmdbStore::verify(const std::function<bool(std::uint64_t, std::uint64_t)>& progress) {
-  std::vector<Digest> keys;
-  for_each([&](const Digest& key, const EvictionOrder::Entry&) { keys.push_back(key); });
-  std::uint64_t before = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    before = corrupt_;
-  }
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (auto found = get(keys[i]); !found) return fail(found.error());
-    if (progress && !progress(i + 1, keys.size())) break;
-  }
-  const std::lock_guard lock(mutex_);
-  return corrupt_ - before;
-}
-
-void LmdbStore::set_referenced(const Digest& prefix_key, bool referenced) {
-  const std::lock_guard lock(mutex_);
-  if (order_.set_referenced(prefix_key, referenced)) used_.insert(prefix_key);
-}
-
-void LmdbStore::set_pinned(const Digest& prefix_key, bool pinned) {
-  const std::lock_guard lock(mutex_);
-  if (order_.set_pinned(prefix_key, pinned)) used_.insert(prefix_key);
-}
-
-Result<void> LmdbStore::write_rows(std::uint64_t bytes,
-                                   const std::function<Result<void>(LmdbEnv::Write&)>& body) {
-  if (resting()) return fail(ErrorCode::kBusy, "the disk tier rests after a failure");
-  const std::lock_guard puts(put_mutex_);
-  const Uses uses = take_uses_beyond(0);
-  return write_with_room(bytes, [&] {
-    return file_->write([&](LmdbEnv::Write& txn) -> Result<void> {
-      if (auto done = put_uses(txn, uses); !done) return done;
-      return body(txn);
-    });
-  });
-}
-
-std::uint64_t LmdbStore::generation() const {
-  const std::lock_guard lock(mutex_);
-  return generation_;
-}
-
-LmdbStore::Uses LmdbStore::take_uses_beyond(std::size_t count) {
-  Uses uses;
-  const std::lock_guard lock(mutex_);
-  if (used_.size() <= count) return uses;
-  for (const Digest& key : used_) {
-    if (const auto* entry = order_.find(key)) uses.emplace_back(key, *entry);
-  }
-  used_.clear();
-  return uses;
-}
-
-void LmdbStore::flush_uses_beyond(std::size_t count) {
-  const Uses uses = take_uses_beyond(count);
-  if (uses.empty()) return;
-  const auto written = file_->write([&](LmdbEnv::Write& txn) { return put_uses(txn, uses); });
-  // A full map refuses even this; the order in memory stays right, only a restart would not know of these
-  // uses.
-  if (!written && written.error().code != ErrorCode::kBusy) (void)failed(written.error());
 }
 
 /// Counts a failure, tells it once, and rests.

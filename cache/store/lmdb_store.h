@@ -36,6 +36,8 @@ class LmdbStore final : public ChunkStore {
   ~LmdbStore() override;
 
   [[nodiscard]] Result<std::optional<RecordRef>> get(const Digest& prefix_key) override;
+  [[nodiscard]] Result<std::optional<RecordInfo>> load(const Digest& prefix_key,
+                                                       std::vector<std::uint16_t>& block) override;
   [[nodiscard]] Result<std::vector<Digest>> prefixes_of(const Digest& content_key) override;
   [[nodiscard]] bool contains(const Digest& prefix_key) override;
   [[nodiscard]] Result<void> put(const SealedRecord& record) override;
@@ -67,6 +69,9 @@ class LmdbStore final : public ChunkStore {
 
   LmdbStore() = default;
 
+  /// Opens the bytes of a record that is there; what it fails on is removed. `use`: it counts as one.
+  using Opener = std::function<Result<void>(const std::shared_ptr<LmdbEnv::Read>& view, Bytes bytes)>;
+  [[nodiscard]] Result<bool> read(const Digest& prefix_key, bool use, const Opener& open);
   void flush_uses_beyond(std::size_t count);
   [[nodiscard]] Uses take_uses_beyond(std::size_t count);
   Result<void> load_meta(LmdbEnv& env);

@@ -15,6 +15,10 @@
 
 namespace kvboost::cache {
 
+[[nodiscard]] inline Bytes bytes_of(const Digest& digest) {
+  return std::as_bytes(std::span(digest.bytes));
+}
+
 /// The value as it lies on disk.
 struct MetaRow {
   std::uint64_t bytes = 0;
@@ -54,6 +58,12 @@ static_assert(sizeof(MetaRow) == 72 && std::is_trivially_copyable_v<MetaRow>);
           .credit = meta.credit,
           .model = meta.model,
           .last_use = meta.last_use};
+}
+
+[[nodiscard]] inline Result<void> put_entry(LmdbEnv::Write& txn, const Digest& key,
+                                            const EvictionOrder::Entry& entry) {
+  const MetaRow row = meta_row_of(entry);
+  return txn.put(Table::kMeta, bytes_of(key), std::as_bytes(std::span(&row, 1)));
 }
 
 }  // namespace kvboost::cache

@@ -8,6 +8,8 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <memory>
+#include <new>
 #include <string>
 
 #include "base/bytes.h"
@@ -34,9 +36,13 @@ struct Header {
 static_assert(sizeof(Header) == kRecordHeaderBytes && offsetof(Header, checksum) == kChecksumAt);
 static_assert(std::is_trivially_copyable_v<Header> && std::endian::native == std::endian::little);
 
+std::uint64_t seed_of(std::span<const std::byte> record) {
+  return XXH3_64bits(record.data(), kChecksumAt);
+}
+
 std::uint64_t checksum_of(std::span<const std::byte> record) {
   const auto payload = record.subspan(kRecordHeaderBytes);
-  return XXH3_64bits_withSeed(payload.data(), payload.size(), XXH3_64bits(record.data(), kChecksumAt));
+  return XXH3_64bits_withSeed(payload.data(), payload.size(), seed_of(record));
 }
 
 }  // namespace
@@ -58,7 +64,19 @@ std::vector<std::byte> seal_record(const RecordInfo& info, std::span<const std::
   return record;
 }
 
-Result<RecordView> open_record(std::span<const std::byte> bytes) {
+namespace {
+
+struct StateFree {
+  void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+};
+
+/// What stands in the header of a record whose checksum is still to be compared.
+struct Unchecked {
+  RecordView view;
+  std::uint64_t checksum;
+};
+
+Result<Unchecked> read_header(std::span<const std::byte> bytes) {
   ByteReader reader(bytes);
   const auto header = reader.read<Header>();
   if (!header || header->magic != kMagic) return fail(ErrorCode::kCorrupt, "this is no record");
@@ -69,11 +87,40 @@ Result<RecordView> open_record(std::span<const std::byte> bytes) {
     return fail(ErrorCode::kCorrupt, "the record has " + std::to_string(reader.remaining()) + " bytes, not " +
                                          std::to_string(header->size));
   }
-  if (header->checksum != checksum_of(bytes))
-    return fail(ErrorCode::kCorrupt, "the record's checksum is wrong");
-  return RecordView{{header->shape, header->model, header->prefix_key, header->content_key,
-                     header->importance, header->rebuild_ms},
-                    bytes.subspan(kRecordHeaderBytes)};
+  const RecordInfo info{header->shape,       header->model,      header->prefix_key,
+                        header->content_key, header->importance, header->rebuild_ms};
+  return Unchecked{{info, bytes.subspan(kRecordHeaderBytes)}, header->checksum};
+}
+
+std::unexpected<Error> wrong_checksum() {
+  return fail(ErrorCode::kCorrupt, "the record's checksum is wrong");
+}
+
+}  // namespace
+
+Result<RecordView> open_record(std::span<const std::byte> bytes) {
+  auto record = read_header(bytes);
+  if (!record) return fail(record.error());
+  if (record->checksum != checksum_of(bytes)) return wrong_checksum();
+  return record->view;
+}
+
+Result<RecordInfo> decode_record(std::span<const std::byte> bytes, std::vector<std::uint16_t>& block) {
+  const auto record = read_header(bytes);
+  if (!record) return fail(record.error());
+  const auto& [info, payload] = record->view;
+  // Nothing is checked yet: the shape must fit the bytes that are there before memory is taken for it.
+  if (auto fits = codecs_of(info.shape, payload); !fits) return fail(fits.error());
+  block.resize(info.shape.elements());
+  const std::unique_ptr<XXH3_state_t, StateFree> state(XXH3_createState());
+  if (state == nullptr) throw std::bad_alloc();
+  XXH3_64bits_reset_withSeed(state.get(), seed_of(bytes));
+  auto decoded = decode_block(info.shape, payload, block, [&](std::span<const std::byte> part) {
+    XXH3_64bits_update(state.get(), part.data(), part.size());
+  });
+  if (!decoded) return fail(decoded.error());
+  if (record->checksum != XXH3_64bits_digest(state.get())) return wrong_checksum();
+  return info;
 }
 
 Digest content_key_of(std::span<const std::byte> bytes) {

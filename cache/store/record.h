@@ -47,6 +47,11 @@ struct RecordView {
 /// a version that this build does not know (a miss, nothing to be deleted).
 [[nodiscard]] Result<RecordView> open_record(std::span<const std::byte> bytes);
 
+/// As open_record, and decodes the block into `block` (shape.elements() elements) in the same pass over the
+/// bytes. What is in `block` after a failure means nothing.
+[[nodiscard]] Result<RecordInfo> decode_record(std::span<const std::byte> bytes,
+                                               std::vector<std::uint16_t>& block);
+
 /// The content key of a record that need not be whole: what `contents` must forget when it goes. At least a
 /// header.
 [[nodiscard]] Digest content_key_of(std::span<const std::byte> bytes);

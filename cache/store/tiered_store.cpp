@@ -39,15 +39,33 @@ Result<std::optional<RecordRef>> TieredStore::get(const Digest& prefix_key) {
   auto read = disk_->get(prefix_key);
   if (!read || !*read)
     return std::optional<RecordRef>{};  // counted and told by the tier; the request goes on
-  {
-    const std::lock_guard lock(mutex_);
-    if (seen_once_.size() >= kMostSeenOnce) seen_once_.clear();
-    if (seen_once_.insert(prefix_key).second) return read;
-    seen_once_.erase(prefix_key);
+  return seen_before(prefix_key) ? move_up(**read) : **read;
+}
+
+Result<std::optional<RecordInfo>> TieredStore::load(const Digest& prefix_key,
+                                                    std::vector<std::uint16_t>& block) {
+  auto held = memory_->load(prefix_key, block);
+  if (!held || *held || disk_ == nullptr) return held;
+  if (auto waiting = queued(prefix_key)) return decode(*waiting, block);
+  if (!disk_->contains(prefix_key) || !seen_before(prefix_key)) {
+    auto read = disk_->load(prefix_key, block);
+    return read ? read : std::optional<RecordInfo>{};  // as in get
   }
-  const SealedRecord copy(**read);
-  if (auto kept = memory_->put(copy); !kept) return read;
-  return copy.ref();
+  auto read = disk_->get(prefix_key);
+  if (!read || !*read) return std::optional<RecordInfo>{};
+  return decode(move_up(**read), block);
+}
+
+bool TieredStore::seen_before(const Digest& prefix_key) {
+  const std::lock_guard lock(mutex_);
+  if (seen_once_.size() >= kMostSeenOnce) seen_once_.clear();
+  return !seen_once_.insert(prefix_key).second;
+}
+
+RecordRef TieredStore::move_up(const RecordRef& read) {
+  const SealedRecord copy(read);
+  const auto kept = memory_->put(copy);
+  return kept ? copy.ref() : read;
 }
 
 std::optional<RecordRef> TieredStore::queued(const Digest& prefix_key) const {

@@ -28,6 +28,8 @@ class TieredStore final : public ChunkStore {
   ~TieredStore() override;
 
   [[nodiscard]] Result<std::optional<RecordRef>> get(const Digest& prefix_key) override;
+  [[nodiscard]] Result<std::optional<RecordInfo>> load(const Digest& prefix_key,
+                                                       std::vector<std::uint16_t>& block) override;
   [[nodiscard]] Result<std::vector<Digest>> prefixes_of(const Digest& content_key) override;
   [[nodiscard]] bool contains(const Digest& prefix_key) override;
   /// Does not wait: kBusy when neither memory nor queue has room.
@@ -75,6 +77,9 @@ class TieredStore final : public ChunkStore {
   };
 
   void write_behind(const std::stop_token& stop);
+  /// Whether what is read from disk now was read before, and is worth memory.
+  [[nodiscard]] bool seen_before(const Digest& prefix_key);
+  [[nodiscard]] RecordRef move_up(const RecordRef& read);
   [[nodiscard]] std::optional<RecordRef> queued(const Digest& prefix_key) const;
 
   std::unique_ptr<MemoryStore> memory_;

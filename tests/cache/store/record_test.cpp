@@ -56,6 +56,36 @@ TEST(Record, AnotherVersionIsAMissAndNoDamage) {
   EXPECT_EQ(open_record(record).error().code, ErrorCode::kNotFound);
 }
 
+TEST(Record, DecodesInThePassThatVerifies) {
+  const BlockShape shape{3, 2, 8, 40};
+  for (const Codec codec : {Codec::kBf16, Codec::kInt8, Codec::kInt4}) {
+    const SealedRecord record = block_record(1, codec, shape);
+    std::vector<std::uint16_t> block;
+    const auto info = decode_record(record.bytes(), block);
+    ASSERT_TRUE(info.has_value()) << info.error().text();
+    EXPECT_EQ(info->shape, shape);
+    EXPECT_EQ(info->prefix_key, prefix_key(1));
+    std::vector<std::uint16_t> expected(shape.elements());
+    ASSERT_TRUE(decode_block(shape, record.ref().payload(), expected).has_value());
+    EXPECT_EQ(block, expected);
+    for (std::size_t byte = 0; byte < record.size(); ++byte) {
+      std::vector<std::byte> damaged(record.bytes().begin(), record.bytes().end());
+      damaged[byte] ^= std::byte{0x10};
+      ASSERT_FALSE(decode_record(damaged, block).has_value()) << "byte " << byte;
+    }
+  }
+}
+
+TEST(Record, AShapeThatDoesNotFitTakesNoMemory) {
+  RecordInfo info = sample_info();
+  info.shape = {1 << 12, 1 << 12, 1 << 12, 1 << 22};
+  std::vector<std::uint16_t> block;
+  EXPECT_EQ(decode_record(seal_record(info, payload_of(1, 10'000)), block).error().code, ErrorCode::kCorrupt);
+  info.shape = {1, 1 << 30, 1 << 30, 1 << 30};
+  EXPECT_EQ(decode_record(seal_record(info, payload_of(1, 10'000)), block).error().code, ErrorCode::kCorrupt);
+  EXPECT_EQ(block.capacity(), 0U);
+}
+
 TEST(Record, ImportanceIsTheMeanNormOfTheValues) {
   const BlockShape shape{2, 1, 2, 3};
   const auto bits = [](float x) { return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(x) >> 16); };

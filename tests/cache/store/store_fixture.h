@@ -44,6 +44,20 @@ inline SealedRecord record_of(int i, std::size_t bytes, float importance = 1, in
   return {info, payload_of(i, bytes)};
 }
 
+/// A record of a real block, in one of the codecs; its numbers are the same each time.
+inline std::vector<std::uint16_t> block_of(int i, const BlockShape& shape) {
+  std::mt19937 random(static_cast<unsigned>(i));
+  std::vector<std::uint16_t> block(shape.elements());
+  for (std::uint16_t& bits : block) bits = static_cast<std::uint16_t>(0x3F00 + random() % 256);
+  return block;
+}
+inline SealedRecord block_record(int i, Codec codec, const BlockShape& shape) {
+  const std::vector<Codec> per_layer(static_cast<std::size_t>(shape.n_layers), codec);
+  const auto payload = encode_block(shape, block_of(i, shape), per_layer);
+  EXPECT_TRUE(payload.has_value());
+  return {{shape, kModel, prefix_key(i), content_key(i), 1, 1}, *payload};
+}
+
 /// True if the store has record `i` with just its bytes; a record with other bytes fails the test.
 inline bool has(ChunkStore& store, int i, std::size_t bytes) {
   auto found = store.get(prefix_key(i));

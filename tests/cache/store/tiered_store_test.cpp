@@ -118,6 +118,34 @@ TEST_F(TieredStoreTest, ListsEachRecordOnceAndRemovesWhatIsChosen) {
   EXPECT_EQ(*store->verify({}), 0U);
 }
 
+TEST_F(TieredStoreTest, LoadsDecodedBlocksFromEachTier) {
+  const BlockShape shape{2, 2, 64, 100};
+  const auto loads = [&](TieredStore& store, int i) {
+    std::vector<std::uint16_t> block;
+    const auto info = store.load(prefix_key(i), block);
+    EXPECT_TRUE(info.has_value()) << info.error().text();
+    return info && *info && (*info)->shape == shape && block == block_of(i, shape);
+  };
+  {
+    auto store = open(8 * kMegabyte);
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_TRUE(store->put(block_record(i, Codec::kBf16, shape)).has_value());
+      EXPECT_TRUE(loads(*store, i)) << "memory";
+    }
+    EXPECT_FALSE(loads(*store, 77));
+    EXPECT_EQ(tier(*store, 0).hits, 3U);
+    EXPECT_EQ(tier(*store, 0).misses, 1U);
+  }
+  auto store = open(8 * kMegabyte);
+  EXPECT_TRUE(loads(*store, 1)) << "disk";
+  EXPECT_EQ(tier(*store, 0).records, 0U);
+  EXPECT_TRUE(loads(*store, 1)) << "disk, and moves up";
+  EXPECT_EQ(tier(*store, 0).records, 1U);
+  EXPECT_TRUE(loads(*store, 1)) << "memory";
+  EXPECT_EQ(tier(*store, 0).hits, 1U);
+  EXPECT_EQ(tier(*store, 1).hits, 2U);
+}
+
 TEST_F(TieredStoreTest, WithoutADiskPinsHoldInMemory) {
   TieredStore store(std::make_unique<MemoryStore>(kMegabyte), nullptr, kMegabyte);
   store.set_pinned(prefix_key(1), true);
