@@ -71,6 +71,14 @@ TEST(Wrapped, BreaksAtSpaces) {
   EXPECT_EQ(wrapped("", 5, 2), "");
 }
 
+TEST(Shortened, TellsHowManyMoreThereAre) {
+  const std::vector<std::string> six(6, "left out: x");
+  EXPECT_EQ(shortened(six, "left out", "how"), six);  // a line that says "1 more" would be as long
+  const auto lines = shortened(std::vector<std::string>(8, "left out: x"), "left out", "how");
+  ASSERT_EQ(lines.size(), 6U);
+  EXPECT_EQ(lines.back(), "left out: 3 more files (`how` names them)");
+}
+
 TEST(JsonLine, BytesThatAreNoTextAreReplaced) {
   EXPECT_EQ(json_line({{"a", "x\xff"}}), "{\"a\":\"x\xEF\xBF\xBD\"}\n");
 }
