@@ -69,6 +69,17 @@ TEST(ConfigFile, ABrokenFileIsNotTouched) {
   EXPECT_TRUE(edited("", "model", "\xff").starts_with("ERROR "));
 }
 
+TEST(ConfigFile, ABackslashSkipsNoBlanks) {
+  for (const char* value : {"\"\"\"a\\\n b\"\"\"", "\"\"\"a\\ \xce\x8b\"\"\"", "\"\"\"\\\t\xce\x8b\"\"\""}) {
+    const auto entries = parse_config(std::string("x = 1\nmodel = ") + value + "\n", "f.toml");
+    ASSERT_FALSE(entries) << value;
+    EXPECT_TRUE(entries.error().message.starts_with("f.toml:2: ")) << entries.error().message;
+  }
+  const auto fine = parse_config("model = \"a\\n b \\\\ c\"\n", "f.toml");
+  ASSERT_TRUE(fine) << fine.error().message;
+  EXPECT_EQ(fine->front().text, "a\n b \\ c");
+}
+
 TEST(ConfigFile, OnlyTextAndCommentsGoBeyondAscii) {
   const auto outcome = [](std::string_view text) {
     const auto entries = parse_config(text, "f.toml");
