@@ -9,10 +9,12 @@
 
 #include "base/paths.h"
 #include "bench/chunk_survey.h"
+#include "bench/codec_bench.h"
 #include "bench/engine_bench.h"
 #include "bench/logits_dump.h"
 #include "bench/measurement.h"
 #include "bench/reuse_bench.h"
+#include "bench/store_bench.h"
 
 namespace {
 
@@ -99,6 +101,39 @@ void add_reuse_options(CLI::App& command, bench::ReuseBench& reuse, bool& json) 
   command.add_flag("--json", json, "one JSON object a line instead of a table");
 }
 
+struct StoreOptions {
+  bench::StoreBench bench;
+  std::int32_t chunk_tokens = 256;
+};
+
+void add_store_options(CLI::App& command, StoreOptions& options, std::string& model, bool& json) {
+  command.add_option("--model", model, "GGUF file whose shape the blocks have")
+      ->envname("KVBOOST_MODEL")
+      ->capture_default_str();
+  command.add_option("--chunk-tokens", options.chunk_tokens, "tokens of a block")
+      ->check(CLI::Range(1, 65536))
+      ->capture_default_str();
+  command.add_option("--blocks", options.bench.blocks, "blocks to load in a run")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  command.add_option("--runs", options.bench.runs, "runs of each test; the median counts")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
+  command.add_option("--dir", options.bench.directory, "where to write: on the disk that is to be measured")
+      ->capture_default_str();
+  command.add_flag("--json", json, "one JSON object a line instead of a table");
+}
+
+void add_codec_options(CLI::App& command, bench::CodecBench& bench, bool& json) {
+  add_common_options(command, bench.engine);
+  const auto positive = CLI::Range(1, 100'000);
+  command.add_option("--samples", bench.samples, "stretches of the text")->check(positive);
+  command.add_option("--chunks", bench.chunks, "blocks of each stretch")->check(positive);
+  command.add_option("--chunk-tokens", bench.chunk_tokens, "tokens of a block")->check(positive);
+  command.add_option("--answer", bench.answer, "tokens behind them that are compared")->check(positive);
+  command.add_flag("--json", json, "one JSON object a line instead of a table");
+}
+
 int report(const Error& error) {
   std::cerr << "kvboost-bench: " << error.text() << '\n';
   return 1;
@@ -135,6 +170,26 @@ int reuse_command(const bench::ReuseBench& bench, bool json) {
   return 0;
 }
 
+int store_command(StoreOptions options, const std::string& model, bool json) {
+  const auto spec = engine::read_spec(model);
+  if (!spec) return report(spec.error());
+  options.bench.shape = {spec->n_layers, spec->n_kv_heads, spec->head_dim, options.chunk_tokens};
+  std::vector<bench::LoadSpeed> all;
+  const auto done = bench::run_store_bench(options.bench, [&](const bench::LoadSpeed& speed) {
+    if (json) bench::print_load_json(std::cout, speed);
+    all.push_back(speed);
+  });
+  if (!json && !all.empty()) bench::print_load_table(std::cout, all);
+  return done ? 0 : report(done.error());
+}
+
+int codec_command(const bench::CodecBench& bench, bool json) {
+  const auto errors = bench::run_codec_bench(bench);
+  if (!errors) return report(errors.error());
+  json ? bench::print_codec_json(std::cout, *errors) : bench::print_codec_table(std::cout, *errors);
+  return 0;
+}
+
 int logits_command(const bench::EngineBench& bench, std::int32_t tokens, bench::Reading reading,
                    const std::string& out) {
   const auto done = bench::dump_logits(bench, tokens, reading, out);
@@ -163,6 +218,14 @@ int main(int argc, char** argv) {
       .common = bench, .policies = {"exact", "none", "seam:16", "guided:0.04", "guided:0.08", "guided:0.15"}};
   auto* reuses = app.add_subcommand("reuse", "time to first token with stored blocks, and what that costs");
   add_reuse_options(*reuses, reuse, json);
+  StoreOptions store_options;
+  if (const auto cache = cache_dir()) store_options.bench.directory = *cache;
+  std::string store_model = bench.model.string();
+  auto* store = app.add_subcommand("store", "speed of loading blocks from memory and from disk");
+  add_store_options(*store, store_options, store_model, json);
+  bench::CodecBench codec_bench{.engine = bench};
+  auto* codec = app.add_subcommand("codec", "what each codec costs in exactness");
+  add_codec_options(*codec, codec_bench, json);
   std::int32_t tokens = 1500;
   std::string out;
   logits->add_option("--tokens", tokens, "tokens to read")
@@ -178,6 +241,8 @@ int main(int argc, char** argv) {
   }
   if (chunks->parsed()) return chunks_command(survey, json);
   if (reuses->parsed()) return reuse_command(reuse, json);
+  if (store->parsed()) return store_command(store_options, store_model, json);
+  if (codec->parsed()) return codec_command(codec_bench, json);
   if (logits->parsed()) {
     return logits_command(bench, tokens, one_by_one ? bench::Reading::kOneByOne : bench::Reading::kInBlocks,
                           out);
