@@ -13,12 +13,12 @@ namespace kvboost::engine {
 
 class Repetition {
  public:
-  /// True once the tokens so far end in one piece, of at most 32 tokens, four times or more, and for at least
+  /// True once the tokens so far end in one piece, of at most 64 tokens, four times or more, and for at least
   /// 64 tokens: less than that tables and tests have too.
   [[nodiscard]] bool push(TokenId token);
 
  private:
-  static constexpr std::size_t kLongestPiece = 32;
+  static constexpr std::size_t kLongestPiece = 64;
   static constexpr std::size_t kTimes = 4;
   static constexpr std::size_t kLeastTokens = 64;
 

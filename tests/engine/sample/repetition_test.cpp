@@ -29,8 +29,8 @@ TEST(Repetition, ShortPiecesMayFillALineOrTwo) {
 
 TEST(Repetition, LongOnesMayComeThreeTimes) {
   EXPECT_EQ(noticed_after(piece_of(20)), 80U);
-  EXPECT_EQ(noticed_after(piece_of(32)), 128U);
-  EXPECT_EQ(noticed_after(piece_of(33)), 0U);
+  EXPECT_EQ(noticed_after(piece_of(64)), 256U);
+  EXPECT_EQ(noticed_after(piece_of(65)), 0U);
 }
 
 TEST(Repetition, OneChangeBeginsTheCountAnew) {
