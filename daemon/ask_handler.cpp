@@ -126,6 +126,7 @@ Result<PromptPlan> AskHandler::plan_for(Run& run) {
 }
 
 Result<PromptPlan> AskHandler::first_turn(Run& run) {
+  run.progress("choosing", 0, 0);
   const LoadedModel& model = **run.model;
   return assemble(*run.repository,
                   {.question = run.params.question,
