@@ -4,6 +4,8 @@
 #include <lmdb.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -63,6 +65,7 @@ struct LmdbEnv::Impl {
   MDB_env* env = nullptr;
   std::array<unsigned, kDbCount> dbi{};
   ino_t inode = 0;
+  std::atomic<std::int64_t> length = 0;  // of the file, which never shrinks by itself
 
   std::mutex write_mutex;
   std::mutex reads_mutex;
@@ -89,6 +92,7 @@ struct LmdbEnv::Impl {
     struct stat status {};
     if (::stat(file.c_str(), &status) != 0) return fail_errno(file.string(), errno);
     inode = status.st_ino;
+    length = status.st_size;
     return check_length(static_cast<std::uint64_t>(status.st_size));
   }
 
@@ -220,6 +224,10 @@ Result<void> LmdbEnv::write(const std::function<Result<void>(Write&)>& body) {
     return done;
   }
   if (const int code = mdb_txn_commit(txn); code != 0) return fail(error_of("commit", code));
+  struct stat status {};
+  if (::stat(impl_->file.c_str(), &status) == 0 && status.st_ino == impl_->inode) {
+    impl_->length = std::max<std::int64_t>(impl_->length, status.st_size);
+  }
   return {};
 }
 
@@ -286,7 +294,8 @@ Result<void> LmdbEnv::compact_to(const std::filesystem::path& directory) {
 
 bool LmdbEnv::in_place() const {
   struct stat status {};
-  return ::stat(impl_->file.c_str(), &status) == 0 && status.st_ino == impl_->inode;
+  return ::stat(impl_->file.c_str(), &status) == 0 && status.st_ino == impl_->inode &&
+         status.st_size >= impl_->length;
 }
 
 }  // namespace kvboost::cache

@@ -152,6 +152,22 @@ TEST_F(LmdbStoreTest, HealsWhenTheDirectoryIsRemovedUnderIt) {
   EXPECT_TRUE(has(*store, 2, 50'000));
 }
 
+/// Who reads the map behind the file's end gets SIGBUS.
+TEST_F(LmdbStoreTest, HealsWhenTheFileIsCutShortUnderIt) {
+  for (const bool to_nothing : {true, false}) {
+    auto store = open();
+    for (int i = 0; i < 10; ++i) ASSERT_TRUE(store->put(record_of(i, 200'000)).has_value());
+    fs::resize_file(data_file(), to_nothing ? 0 : fs::file_size(data_file()) / 2);
+    for (int i = 0; i < 10; ++i) EXPECT_FALSE(has(*store, i, 200'000)) << i;
+    EXPECT_FALSE(store->contains(prefix_key(1)));
+    ASSERT_TRUE(store->put(record_of(1, 200'000)).has_value());
+    EXPECT_TRUE(has(*store, 1, 200'000));
+    fs::resize_file(data_file(), 4096);
+    ASSERT_TRUE(store->put(record_of(2, 200'000)).has_value());
+    EXPECT_TRUE(has(*store, 2, 200'000));
+  }
+}
+
 TEST_F(LmdbStoreTest, OtherFormatsBesideItAreLeftAlone) {
   fs::create_directory(directory_ / "kv-v0");
   std::ofstream(directory_ / "kv-v0" / "data.mdb") << "another format";
