@@ -8,6 +8,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <memory>
 #include <new>
 #include <string>
@@ -135,12 +136,13 @@ float value_norm(const BlockShape& shape, std::span<const std::uint16_t> block) 
   for (std::int32_t layer = 0; layer < shape.n_layers; ++layer) {
     const std::uint16_t* values = block.data() + (2 * static_cast<std::size_t>(layer) + 1) * shape.plane();
     for (std::size_t first = 0; first < shape.plane(); first += head) {
-      float squares = 0;
+      // Several sums, so that the compiler may use vectors: in order, float addition is a chain.
+      std::array<float, 16> squares{};
       for (std::size_t i = 0; i < head; ++i) {
         const float value = std::bit_cast<float>(static_cast<std::uint32_t>(values[first + i]) << 16);
-        squares += value * value;
+        squares[i % squares.size()] += value * value;
       }
-      sum += std::sqrt(squares);
+      sum += std::sqrt(std::accumulate(squares.begin(), squares.end(), 0.0F));
     }
   }
   const double vectors = static_cast<double>(shape.plane() / std::max<std::size_t>(head, 1)) * shape.n_layers;

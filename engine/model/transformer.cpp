@@ -230,15 +230,21 @@ class TypedTransformer final : public Transformer {
     });
   }
 
+  static std::uint16_t bfloat16_bits(BFloat16 value) { return value.bits; }
+  static std::uint16_t bfloat16_bits(float value) { return to_bfloat16(value).bits; }
+
   void capture(std::int32_t l, std::int32_t n, KvBlock& block, std::int32_t at) {
-    for (std::int32_t i = 0; i < n; ++i) {
-      const T* keys = row(qkv_, i) + query_width_;
-      const auto out = static_cast<std::ptrdiff_t>(at + i) * key_width_;
-      for (std::int32_t d = 0; d < key_width_; ++d) {
-        block.keys(l)[out + d] = to_bfloat16(to_float(keys[d])).bits;
-        block.values(l)[out + d] = to_bfloat16(to_float(keys[key_width_ + d])).bits;
+    parallel_ranges(n, kTokenGrain, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+      for (std::ptrdiff_t i = begin; i < end; ++i) {
+        const T* keys = row(qkv_, i) + query_width_;
+        std::uint16_t* key_out = block.keys(l) + (at + i) * key_width_;
+        std::uint16_t* value_out = block.values(l) + (at + i) * key_width_;
+        for (std::int32_t d = 0; d < key_width_; ++d) {
+          key_out[d] = bfloat16_bits(keys[d]);
+          value_out[d] = bfloat16_bits(keys[key_width_ + d]);
+        }
       }
-    }
+    });
   }
 
   void turn(const T* in, const RopeAngles& angles, std::ptrdiff_t token, float scale, T* out) const {
