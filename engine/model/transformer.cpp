@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <type_traits>
 #include <utility>
 
 #include "engine/kernels/attention_share.h"
@@ -47,6 +48,7 @@ class TypedTransformer final : public Transformer {
 
   bool forward(SequenceKv& kv, const Input& input) override {
     const auto n = static_cast<std::int32_t>(input.tokens.size());
+    const std::int32_t rows = product_rows(n);
     kv.prepare(std::max(input.cells.back() + 1 - kv.size(), 0));
     embed(input.tokens);
     const RopeAngles angles = rope_.angles(input.positions);
@@ -64,7 +66,7 @@ class TypedTransformer final : public Transformer {
       const bool local = slides(l);
       if (input.stop.stop_requested()) return false;
       norm(layer.attention_norm, n);
-      layer.qkv.multiply(normed_.data(), n, qkv_.data());
+      layer.qkv.multiply(normed_.data(), rows, qkv_.data());
       finish_heads(layer, n);
       if (input.capture != nullptr) capture(l, n, *input.capture, input.capture_at);
       rotate_heads(local ? local_angles : angles, tiles, input.cells);
@@ -75,12 +77,12 @@ class TypedTransformer final : public Transformer {
       if (l + 1 == input.end_layer) break;  // what comes behind would not be looked at
       attention<T>(call, input.stop);
       if (input.stop.stop_requested()) return false;
-      layer.output.multiply(attended_.data(), n, projected_.data());
+      layer.output.multiply(attended_.data(), rows, projected_.data());
       add_to_stream(layer.post_attention_norm, n);
       norm(layer.feed_forward_norm, n);
-      layer.gate_up.multiply(normed_.data(), n, gate_up_.data());
+      layer.gate_up.multiply(normed_.data(), rows, gate_up_.data());
       activate(n);
-      layer.down.multiply(gated_.data(), n, projected_.data());
+      layer.down.multiply(gated_.data(), rows, projected_.data());
       add_to_stream(layer.post_feed_forward_norm, n);
     }
     return true;
@@ -150,6 +152,14 @@ class TypedTransformer final : public Transformer {
     const double per_token = 2.0 * spec.width * std::max(2 * spec.feed_forward, spec.n_heads * spec.head_dim);
     return std::clamp(static_cast<std::int32_t>(kMostFlops / per_token) / kTileCells * kTileCells, kTileCells,
                       512);
+  }
+
+  /// Rows that the products of n tokens are made with. oneDNN compiles a kernel for each number of rows,
+  /// which takes longer than a few rows too many; what these hold does not matter.
+  [[nodiscard]] std::int32_t product_rows(std::int32_t n) const {
+    constexpr std::int32_t kStep = 32;
+    if (std::is_same_v<T, float> || n == 1) return n;
+    return std::min((n + kStep - 1) / kStep * kStep, most_tokens_);
   }
 
   template <class U>
