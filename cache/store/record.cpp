@@ -8,9 +8,9 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 #include <memory>
 #include <new>
+#include <numeric>
 #include <string>
 
 #include "base/bytes.h"

@@ -4,7 +4,6 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "base/log.h"
@@ -22,29 +21,46 @@ Warmer::Warmer(const Parts& parts) : parts_(parts) {
 Warmer::~Warmer() {
   thread_.request_stop();
   thread_.join();
-  for (Waiting& waiting : waiting_) {
-    waiting.done(fail(ErrorCode::kBusy, "the daemon is stopping", "try again in a moment"));
+  for (const auto& waiting : waiting_) {
+    waiting->on_stop.reset();
+    waiting->done(fail(ErrorCode::kBusy, "the daemon is stopping", "try again in a moment"));
   }
 }
 
 void Warmer::submit(WarmRequest request, Done done) {
+  const std::stop_token stop = request.stop;
+  const auto waiting = std::make_shared<Waiting>(std::move(request), std::move(done));
   {
     const std::lock_guard lock(mutex_);
-    waiting_.push_back({std::move(request), std::move(done)});
+    waiting_.push_back(waiting);
   }
   changed_.notify_all();
+  // Armed when it is queued, so that a stop never goes unseen. One that was taken meanwhile is not found.
+  waiting->on_stop.emplace(stop, [this, request = waiting.get()] { drop(request); });
+}
+
+void Warmer::drop(const Waiting* waiting) {
+  std::shared_ptr<Waiting> dropped;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::ranges::find(waiting_, waiting, &std::shared_ptr<Waiting>::get);
+    if (found == waiting_.end()) return;
+    dropped = std::move(*found);
+    waiting_.erase(found);
+  }
+  dropped->done(fail(ErrorCode::kCancelled, "cancelled before it began"));
 }
 
 void Warmer::work(const std::stop_token& stop) {
   for (;;) {
-    std::optional<Waiting> next;
+    std::shared_ptr<Waiting> next;
     std::optional<Renewal> renewal;
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, stop, [&] { return !waiting_.empty() || !renewals_.empty(); });
       if (stop.stop_requested()) return;
       if (!waiting_.empty()) {
-        next.emplace(std::move(waiting_.front()));
+        next = std::move(waiting_.front());
         waiting_.pop_front();
       } else {
         renewal.emplace(std::move(renewals_.front()));

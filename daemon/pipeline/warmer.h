@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -52,6 +53,7 @@ class Warmer {
   Warmer& operator=(const Warmer&) = delete;
 
   using Done = std::function<void(Result<protocol::WarmResult>)>;
+  /// `done` comes once; on the thread that asks for the stop, if the request still waits then.
   void submit(WarmRequest request, Done done);
 
   [[nodiscard]] protocol::WarmingState state() const;
@@ -62,6 +64,7 @@ class Warmer {
   struct Waiting {
     WarmRequest request;
     Done done;
+    std::optional<std::stop_callback<std::function<void()>>> on_stop{};
   };
   struct Renewal {
     std::shared_ptr<Repository> repository;
@@ -69,13 +72,14 @@ class Warmer {
   };
 
   void work(const std::stop_token& stop);
+  void drop(const Waiting* waiting);
   void warm(Waiting& waiting, const std::stop_token& stop);
   void renew(const Renewal& renewal, const std::stop_token& stop);
 
   const Parts parts_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::deque<Waiting> waiting_;
+  std::deque<std::shared_ptr<Waiting>> waiting_;
   std::deque<Renewal> renewals_;
   protocol::WarmingState state_;
   std::jthread thread_;  // last: it uses all above

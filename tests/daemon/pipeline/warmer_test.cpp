@@ -286,6 +286,24 @@ TEST_F(WarmerTest, StopsWhenItsOwnBlocksFillTheDisk) {
   EXPECT_LT(result.computed_chunks, result.chunks);
 }
 
+TEST_F(WarmerTest, OneThatWaitsIsCancelledAtOnce) {
+  write_more();
+  EXPECT_TRUE(repository_->refresh({}).has_value());
+  std::promise<Result<protocol::WarmResult>> running, waiting;
+  std::stop_source first, second;
+  const std::vector<std::string> files = repository_->files();
+  daemon_->warmer.submit({.repository = repository_, .files = files, .stop = first.get_token()},
+                         [&](auto result) { running.set_value(std::move(result)); });
+  daemon_->warmer.submit({.repository = repository_, .files = files, .stop = second.get_token()},
+                         [&](auto result) { waiting.set_value(std::move(result)); });
+  second.request_stop();
+  auto answer = waiting.get_future();
+  ASSERT_EQ(answer.wait_for(std::chrono::seconds(0)), std::future_status::ready);  // on this very thread
+  EXPECT_EQ(answer.get().error().code, ErrorCode::kCancelled);
+  first.request_stop();
+  (void)running.get_future().get();
+}
+
 TEST_F(WarmerTest, LeavesWithoutFinishing) {
   write_more();
   EXPECT_TRUE(repository_->refresh({}).has_value());
