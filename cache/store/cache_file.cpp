@@ -97,26 +97,10 @@ void CacheFile::move_aside(const Error& why) {
   log::warn("{}", problem_);
 }
 
-/// The lock must be held, exclusively.
-Result<void> CacheFile::open_again() {
-  if (env_ != nullptr && !env_->wait_idle()) {
-    return fail(ErrorCode::kBusy, "the cache's file is in use and cannot be made anew now");
-  }
-  env_.reset();
-  if (auto made = ensure_private_dir(directory_); !made) return made;
-  return open_or_begin_anew();
-}
-
 Result<std::shared_ptr<LmdbEnv::Read>> CacheFile::read() {
-  {
-    const std::shared_lock lock(mutex_);
-    if (env_ == nullptr) return fail(ErrorCode::kIo, "the cache file is closed");
-    if (env_->in_place()) return env_->read();
-  }
-  const std::unique_lock lock(mutex_);
-  if (env_ == nullptr || !env_->in_place()) {
-    if (auto opened = open_again(); !opened) return fail(opened.error());
-  }
+  const std::shared_lock lock(mutex_);
+  if (env_ == nullptr) return fail(ErrorCode::kIo, "the cache file is closed");
+  if (!env_->whole()) return fail(ErrorCode::kIo, "the cache file was cut short");
   return env_->read();
 }
 
@@ -129,7 +113,18 @@ Result<void> CacheFile::write(const std::function<Result<void>(LmdbEnv::Write&)>
     }
   }
   const std::unique_lock lock(mutex_);
-  if (auto opened = open_again(); !opened) return opened;
+  if (env_ != nullptr && !env_->wait_idle()) {
+    return fail(ErrorCode::kBusy, "the cache's file is in use and cannot be made anew now");
+  }
+  env_.reset();
+  if (auto made = ensure_private_dir(directory_); !made) return made;
+  if (auto opened = open_or_begin_anew(); !opened) return opened;
+  auto done = env_->write(body);
+  if (done || done.error().code != ErrorCode::kCorrupt) return done;
+  // It opens, but is damaged within.
+  env_.reset();
+  move_aside(done.error());
+  if (auto opened = open_env(kFirstMap); !opened) return opened;
   return env_->write(body);
 }
 

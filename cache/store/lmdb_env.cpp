@@ -3,8 +3,8 @@
 
 #include <lmdb.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -65,7 +65,7 @@ struct LmdbEnv::Impl {
   MDB_env* env = nullptr;
   std::array<unsigned, kDbCount> dbi{};
   ino_t inode = 0;
-  std::atomic<std::int64_t> length = 0;  // of the file, which never shrinks by itself
+  std::atomic<std::int64_t> length = 0;  // of the file, when it was last seen whole
 
   std::mutex write_mutex;
   std::mutex reads_mutex;
@@ -92,8 +92,22 @@ struct LmdbEnv::Impl {
     struct stat status {};
     if (::stat(file.c_str(), &status) != 0) return fail_errno(file.string(), errno);
     inode = status.st_ino;
-    length = status.st_size;
     return check_length(static_cast<std::uint64_t>(status.st_size));
+  }
+
+  /// LMDB does not write a last page that was taken and freed in one transaction; the length is to say of a
+  /// file whether it is whole.
+  void complete_last_page() {
+    mdb_filehandle_t descriptor = -1;
+    MDB_envinfo info{};
+    MDB_stat stat{};
+    struct stat status {};
+    mdb_env_info(env, &info);
+    mdb_env_stat(env, &stat);
+    if (mdb_env_get_fd(env, &descriptor) != 0 || ::fstat(descriptor, &status) != 0) return;
+    const auto needed = static_cast<off_t>((info.me_last_pgno + 1) * stat.ms_psize);
+    if (status.st_size < needed && ::ftruncate(descriptor, needed) == 0) status.st_size = needed;
+    length = status.st_size;
   }
 
   bool idle(std::unique_lock<std::mutex>& lock) {
@@ -125,6 +139,7 @@ struct LmdbEnv::Impl {
       }
     }
     if (const int code = mdb_txn_commit(txn); code != 0) return fail(error_of("commit", code));
+    complete_last_page();
     return {};
   }
 };
@@ -224,10 +239,7 @@ Result<void> LmdbEnv::write(const std::function<Result<void>(Write&)>& body) {
     return done;
   }
   if (const int code = mdb_txn_commit(txn); code != 0) return fail(error_of("commit", code));
-  struct stat status {};
-  if (::stat(impl_->file.c_str(), &status) == 0 && status.st_ino == impl_->inode) {
-    impl_->length = std::max<std::int64_t>(impl_->length, status.st_size);
-  }
+  impl_->complete_last_page();
   return {};
 }
 
@@ -294,8 +306,15 @@ Result<void> LmdbEnv::compact_to(const std::filesystem::path& directory) {
 
 bool LmdbEnv::in_place() const {
   struct stat status {};
-  return ::stat(impl_->file.c_str(), &status) == 0 && status.st_ino == impl_->inode &&
-         status.st_size >= impl_->length;
+  return whole() && ::stat(impl_->file.c_str(), &status) == 0 && status.st_ino == impl_->inode;
+}
+
+bool LmdbEnv::whole() const {
+  const std::int64_t length = impl_->length;
+  mdb_filehandle_t descriptor = -1;
+  struct stat status {};
+  return mdb_env_get_fd(impl_->env, &descriptor) == 0 && ::fstat(descriptor, &status) == 0 &&
+         status.st_size >= length;
 }
 
 }  // namespace kvboost::cache

@@ -54,8 +54,9 @@ class LmdbEnv {
   [[nodiscard]] std::uint64_t file_bytes() const;
   /// A copy without free pages into `directory`, which must be empty.
   [[nodiscard]] Result<void> compact_to(const std::filesystem::path& directory);
-  /// Whether the file is still the one in the directory, and as long as it was: it may have been removed or
-  /// cut short under us, and touching the map behind its end would be SIGBUS.
+  /// Whether the file has the length it had: where it was cut short under us, reading its map is SIGBUS.
+  [[nodiscard]] bool whole() const;
+  /// Whether the file is whole, and still the one in the directory: it may have been removed under us.
   [[nodiscard]] bool in_place() const;
 
  private:
