@@ -84,15 +84,12 @@ std::optional<engine::KvBlock> BlockCache::load(const Digest& prefix_key) {
       if (cut != run.cuts.end()) return slice(run.block, cut->first, cut->n_tokens);
     }
   }
-  const auto record = store_->get(prefix_key);
-  if (!record || !*record) return std::nullopt;
-  const cache::BlockShape& shape = (*record)->info().shape;
-  engine::KvBlock block{{shape.n_layers, shape.n_kv_heads, shape.head_dim}, shape.n_tokens, {}};
-  block.data.resize(shape.elements());
-  if (const auto decoded = cache::decode_block(shape, (*record)->payload(), block.data); !decoded) {
-    log::warn("a stored block cannot be read: {}", decoded.error().message);
-    return std::nullopt;
-  }
+  engine::KvBlock block;
+  const auto loaded = store_->load(prefix_key, block.data);
+  if (!loaded || !*loaded) return std::nullopt;  // counted and told by the store
+  const cache::BlockShape& shape = (*loaded)->shape;
+  block.shape = {shape.n_layers, shape.n_kv_heads, shape.head_dim};
+  block.n_tokens = shape.n_tokens;
   return block;
 }
 
