@@ -30,8 +30,8 @@ std::vector<PromptFile> prompt_files(const daemon::Repository& repository, const
     if (files.size() == most) break;
     const auto text = repository.read(path);
     if (!text || text->size() > 200'000) continue;
-    const auto groups =
-        daemon::group_blocks(daemon::cut_and_encode(tokenizer, path, *text, {}), path, chat, context);
+    const auto groups = daemon::group_blocks(daemon::cut_and_encode(tokenizer, path, *text, {}), path, chat,
+                                             context, 2 * daemon::kGroupTokens);
     if (groups.empty()) continue;
     PromptFile file{path, {}};
     std::size_t taken = 0;

@@ -34,7 +34,6 @@ class CacheFile {
   [[nodiscard]] static Result<std::unique_ptr<CacheFile>> open(const std::filesystem::path& directory,
                                                                const DiskLimits& limits, OnOpen on_open);
 
-  /// Heals when the file was cut short or removed.
   [[nodiscard]] Result<std::shared_ptr<LmdbEnv::Read>> read();
   /// As LmdbEnv::write; heals, and tries once more, when the file turns out damaged or gone. No read of this
   /// thread may be alive.
@@ -56,7 +55,6 @@ class CacheFile {
   CacheFile(std::filesystem::path directory, const DiskLimits& limits, OnOpen on_open)
       : directory_(std::move(directory)), limits_(limits), on_open_(std::move(on_open)) {}
   Result<void> open_or_begin_anew();
-  Result<void> open_again();
   Result<void> open_env(std::uint64_t map_bytes);
   void move_aside(const Error& why);
 

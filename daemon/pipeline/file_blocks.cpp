@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/pipeline/file_blocks.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <ranges>
 
 namespace kvboost::daemon {
 
 std::vector<BlockGroup> group_blocks(const EncodedFile& file, std::string_view path, const ChatTemplate& chat,
-                                     const Digest& context) {
+                                     const Digest& context, std::size_t model_context) {
   const std::vector<engine::TokenId> header = chat.header();
   const std::vector<engine::TokenId> opening = chat.file_opening(path);
+  const std::size_t before = header.size() + opening.size();
+  const std::size_t most = std::min(kGroupTokens, model_context - std::min(model_context, before));
   std::vector<BlockGroup> groups;
   cache::KeyChain chain(context);
   std::size_t tokens = 0;
@@ -20,8 +23,8 @@ std::vector<BlockGroup> group_blocks(const EncodedFile& file, std::string_view p
     for (const auto& part : {header, opening}) group.push_back({part, chain.next(part), {}});
   };
   for (const EncodedChunk& chunk : file) {
-    if (chunk.tokens.empty()) continue;
-    if (groups.empty() || (tokens > 0 && tokens + chunk.tokens.size() > kGroupTokens)) begin_group();
+    if (chunk.tokens.empty() || chunk.tokens.size() + before > model_context) continue;
+    if (groups.empty() || (tokens > 0 && tokens + chunk.tokens.size() > most)) begin_group();
     tokens += chunk.tokens.size();
     groups.back().push_back({chunk.tokens, chain.next(chunk.tokens), chunk.span});
   }

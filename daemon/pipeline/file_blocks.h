@@ -28,8 +28,11 @@ struct BlockPart {
 using BlockGroup = std::vector<BlockPart>;
 inline constexpr std::size_t kFirstChunk = 2;
 
+/// `model_context`: most tokens that the model takes at once, header and opening included. A chunk that alone
+/// is longer is in no group.
 [[nodiscard]] std::vector<BlockGroup> group_blocks(const EncodedFile& file, std::string_view path,
-                                                   const ChatTemplate& chat, const Digest& context);
+                                                   const ChatTemplate& chat, const Digest& context,
+                                                   std::size_t model_context);
 
 /// What the manifest keeps of them: openings and chunks. `text` and `context` as in ManifestFile.
 [[nodiscard]] cache::ManifestFile manifest_of(const std::vector<BlockGroup>& groups, const Digest& text,

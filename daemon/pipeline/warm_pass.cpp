@@ -162,7 +162,8 @@ std::optional<WarmPass::Cut> WarmPass::cut(const std::string& path) const {
   const LoadedModel& model = **lease_;
   const EncodedFile file =
       cut_and_encode(model.engine->tokenizer(), path, *text, request_.repository->chunks().options());
-  return Cut{group_blocks(file, path, model.chat, names_->context), sha256(*text)};
+  const auto context = static_cast<std::size_t>(model.engine->info().context);
+  return Cut{group_blocks(file, path, model.chat, names_->context, context), sha256(*text)};
 }
 
 WarmPass::Need WarmPass::need_of(const BlockGroup& group) const {

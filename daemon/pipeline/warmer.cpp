@@ -29,6 +29,10 @@ Warmer::~Warmer() {
 
 void Warmer::submit(WarmRequest request, Done done) {
   const std::stop_token stop = request.stop;
+  if (request.dry_run) {
+    WarmPass pass(parts_, request, WarmPass::Want::kContent, stop);
+    return done(pass.run());
+  }
   const auto waiting = std::make_shared<Waiting>(std::move(request), std::move(done));
   {
     const std::lock_guard lock(mutex_);
@@ -93,14 +97,12 @@ void Warmer::warm(Waiting& waiting, const std::stop_token& stop) {
   };
   WarmPass pass(parts_, request, WarmPass::Want::kContent, either.get_token());
   auto result = pass.run();
-  if (!request.dry_run) {
+  for (const std::string& path : pass.to_renew()) {
     const std::lock_guard lock(mutex_);
-    for (const std::string& path : pass.to_renew()) {
-      const bool known = std::ranges::any_of(renewals_, [&](const Renewal& renewal) {
-        return renewal.path == path && renewal.repository->root() == request.repository->root();
-      });
-      if (!known) renewals_.push_back({request.repository, path});
-    }
+    const bool known = std::ranges::any_of(renewals_, [&](const Renewal& renewal) {
+      return renewal.path == path && renewal.repository->root() == request.repository->root();
+    });
+    if (!known) renewals_.push_back({request.repository, path});
   }
   waiting.done(std::move(result));
 }

@@ -53,7 +53,8 @@ class Warmer {
   Warmer& operator=(const Warmer&) = delete;
 
   using Done = std::function<void(Result<protocol::WarmResult>)>;
-  /// `done` comes once; on the thread that asks for the stop, if the request still waits then.
+  /// A dry run waits for nobody: it is done here and now, on the caller's thread. Otherwise `done` comes
+  /// once; on the thread that asks for the stop, if the request still waits then.
   void submit(WarmRequest request, Done done);
 
   [[nodiscard]] protocol::WarmingState state() const;

@@ -219,6 +219,32 @@ TEST_F(WarmerTest, ADryRunComputesNothing) {
   EXPECT_EQ(warmed().computed_chunks, planned->computed_chunks);
 }
 
+TEST_F(WarmerTest, ADryRunWaitsForNobody) {
+  write_more();
+  EXPECT_TRUE(repository_->refresh({}).has_value());
+  std::promise<Result<protocol::WarmResult>> promise;
+  std::stop_source stop;
+  std::atomic<bool> done = false;
+  daemon_->warmer.submit({.repository = repository_, .files = repository_->files(), .stop = stop.get_token()},
+                         [&](auto result) {
+                           done = true;
+                           promise.set_value(std::move(result));
+                         });
+  while (daemon_->blocks.counts().stored_bytes == 0) std::this_thread::yield();
+  EXPECT_TRUE(warm({}, true).has_value());
+  EXPECT_FALSE(done);
+  stop.request_stop();
+  (void)promise.get_future().get();
+}
+
+// Header and opening stand before each group: with them it must fit the context.
+TEST_F(WarmerTest, GroupsFitASmallContext) {
+  EXPECT_TRUE(test::write_tiny_model(models_ / "a.gguf", {.seed = 1, .context = 700}).has_value());
+  const auto result = warmed();
+  EXPECT_GT(result.computed_chunks, 5);
+  EXPECT_EQ(result.computed_chunks, result.chunks);
+}
+
 TEST_F(WarmerTest, AnotherModelSharesNothing) {
   const auto first = warmed();
   wanted_ = models_ / "b.gguf";
