@@ -38,8 +38,11 @@ std::size_t after_blanks(std::string_view text, std::size_t at) {
   return std::min(text.find_first_not_of(kBlanks, at), text.size());
 }
 
-/// Steps over a string that begins at `at`; npos if it has no end, or if a backslash in it skips blanks: no
-/// option needs that, and toml++ 3.3 then looks for exotic blanks (see malformed_line).
+constexpr std::string_view kEscapes = "btnfresxuU\"\\";  // what may stand behind a backslash
+
+/// Steps over a string that begins at `at`; npos if it has no end, or if a backslash in it stands before
+/// anything else. In front of blanks that is TOML, but toml++ 3.3 then looks for exotic ones
+/// (malformed_line).
 std::size_t after_string(std::string_view text, std::size_t at) {
   const char quote = text[at];
   const bool multiline = text.substr(at, 3) == std::string(3, quote);
@@ -47,7 +50,7 @@ std::size_t after_string(std::string_view text, std::size_t at) {
   for (at += end.size(); at < text.size(); ++at) {
     if (quote == '"' && text[at] == '\\') {
       ++at;
-      if (at < text.size() && (text[at] == '\n' || kBlanks.contains(text[at]))) return std::string_view::npos;
+      if (at < text.size() && !kEscapes.contains(text[at])) return std::string_view::npos;
     } else if (text.substr(at, end.size()) == end) {
       at += end.size();
       while (multiline && at < text.size() && text[at] == quote)

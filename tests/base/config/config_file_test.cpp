@@ -70,7 +70,8 @@ TEST(ConfigFile, ABrokenFileIsNotTouched) {
 }
 
 TEST(ConfigFile, ABackslashSkipsNoBlanks) {
-  for (const char* value : {"\"\"\"a\\\n b\"\"\"", "\"\"\"a\\ \xce\x8b\"\"\"", "\"\"\"\\\t\xce\x8b\"\"\""}) {
+  for (const char* value : {"\"\"\"a\\\n b\"\"\"", "\"\"\"a\\ \xce\x8b\"\"\"", "\"\"\"\\\t\xce\x8b\"\"\"",
+                            "\"\"\"\\\xd0\x89 \"\"\""}) {
     const auto entries = parse_config(std::string("x = 1\nmodel = ") + value + "\n", "f.toml");
     ASSERT_FALSE(entries) << value;
     EXPECT_TRUE(entries.error().message.starts_with("f.toml:2: ")) << entries.error().message;
