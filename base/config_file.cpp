@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
+#include <expected>
 #include <fstream>
 #include <iterator>
 
@@ -42,7 +43,7 @@ constexpr std::string_view kEscapes = "btnfresxuU\"\\";  // what may stand behin
 
 /// Steps over a string that begins at `at`; npos if it has no end, or if a backslash in it stands before
 /// anything else. In front of blanks that is TOML, but toml++ 3.3 then looks for exotic ones
-/// (malformed_line).
+/// (without_comments).
 std::size_t after_string(std::string_view text, std::size_t at) {
   const char quote = text[at];
   const bool multiline = text.substr(at, 3) == std::string(3, quote);
@@ -83,32 +84,38 @@ std::size_t after_assignment(std::string_view text, std::size_t at) {
   return at;
 }
 
-/// The first line that is neither empty, nor a comment, nor `name = value`, or 0. toml++ must see no others:
-/// with a character beyond ASCII outside quotes, the tests of 3.3 for exotic blanks run into
-/// __builtin_unreachable.
-std::uint32_t malformed_line(std::string_view text) {
+/// The file without its comments, all else where it was; or the first line that is neither empty, nor a
+/// comment, nor `name = value`. toml++ must see nothing else: on a character beyond ASCII outside quotes, the
+/// tests of 3.3 for exotic blanks run into __builtin_unreachable.
+std::expected<std::string, std::uint32_t> without_comments(std::string_view text) {
+  std::string bare;
+  std::size_t kept = 0;  // so far of `text`, comments left out
   std::size_t at = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
   while (at < text.size()) {
     const auto start = at = after_blanks(text, at);
     if (at < text.size() && text[at] != '\n' && text[at] != '#') at = after_assignment(text, at);
     if (at != std::string_view::npos) at = after_blanks(text, at);
-    if (at < text.size() && text[at] == '#') at = std::min(text.find('\n', at), text.size());
+    if (at < text.size() && text[at] == '#') {
+      bare += text.substr(kept, at - kept);
+      kept = at = std::min(text.find('\n', at), text.size());
+    }
     if (at != text.size() && (at == std::string_view::npos || text[at] != '\n')) {
-      return static_cast<std::uint32_t>(1 + std::ranges::count(text.substr(0, start), '\n'));
+      return std::unexpected(static_cast<std::uint32_t>(1 + std::ranges::count(text.substr(0, start), '\n')));
     }
     ++at;
   }
-  return 0;
+  return bare.append(text.substr(kept));
 }
 
 Result<toml::table> parse(std::string_view text, std::string_view file) {
   if (text.size() > kMaxBytes)
     return fail(ErrorCode::kInvalidArgument, std::string(file) + ": larger than 1 MB");
-  if (const auto line = malformed_line(text); line > 0) {
-    return fail(ErrorCode::kInvalidArgument, at_line(file, line) + "this is not name = value",
+  const auto bare = without_comments(text);
+  if (!bare) {
+    return fail(ErrorCode::kInvalidArgument, at_line(file, bare.error()) + "this is not name = value",
                 "write one option a line: name = value, with text in quotes");
   }
-  toml::parse_result result = toml::parse(text);
+  toml::parse_result result = toml::parse(*bare);
   if (!result) {
     const toml::parse_error& error = result.error();
     return fail(ErrorCode::kInvalidArgument,

@@ -91,6 +91,9 @@ TEST(ConfigFile, OnlyTextAndCommentsGoBeyondAscii) {
       "fine");
   EXPECT_EQ(outcome("a = 1\nü = 2\n"), "f.toml:2");
   EXPECT_EQ(outcome("a = 1\xc2\xa0\n"), "f.toml:1");
+  EXPECT_EQ(outcome("b = 1\x1f"
+                    "79-05-2= 1 # S\xef\xbb\xbdt\xdb\x87\n"),
+            "f.toml:1");
   EXPECT_EQ(outcome("a = \"x\n ü = \"\n"), "f.toml:1");
 }
 
