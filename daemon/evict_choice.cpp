@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <utility>
 
+#include "base/path_set.h"
 #include "daemon/prompt/named_paths.h"
 
 namespace kvboost::daemon {
@@ -13,11 +15,6 @@ namespace {
 using cache::ManifestChunk;
 using cache::ManifestFile;
 using protocol::CacheEvictParams;
-
-bool is_beneath(const std::string& path, const std::string& folder) {
-  return folder.empty() || path == folder ||
-         (path.size() > folder.size() && path.starts_with(folder) && path[folder.size()] == '/');
-}
 
 Result<std::string> beginning_of_fingerprint(std::string text, BlockCache& blocks) {
   std::ranges::transform(text, text.begin(),
@@ -84,26 +81,24 @@ Result<void> EvictChoice::find_of_paths(const CacheEvictParams& params, Reposito
   }
   const auto repository = repositories.open(params.directory);
   if (!repository) return fail(repository.error());
-  std::vector<std::string> folders;
+  std::set<std::string> folders;
   for (const std::string& given : params.paths) {
     auto path = path_in_root((*repository)->root(), given, params.directory);
     if (!path) return fail(path.error());
-    folders.push_back(std::move(*path));
+    folders.insert(std::move(*path));
   }
   Keys& keys = of_paths_.emplace();
   std::optional<Error> failed;
-  auto read = manifest_->for_each(
-      (*repository)->root().string(), [&](const std::string& path, const ManifestFile& file) {
-        const bool meant =
-            std::ranges::any_of(folders, [&](const std::string& folder) { return is_beneath(path, folder); });
-        if (!meant) return;
-        for (const ManifestChunk& chunk : file.chunks) {
-          keys.insert(chunk.prefix);
-          auto others = blocks.store().prefixes_of(chunk.content);
-          if (others) keys.insert(others->begin(), others->end());
-          if (!others) failed = std::move(others.error());
-        }
-      });
+  auto read = manifest_->for_each((*repository)->root().string(),
+                                  [&](const std::string& path, const ManifestFile& file) {
+                                    if (!holds(folders, path)) return;
+                                    for (const ManifestChunk& chunk : file.chunks) {
+                                      keys.insert(chunk.prefix);
+                                      auto others = blocks.store().prefixes_of(chunk.content);
+                                      if (others) keys.insert(others->begin(), others->end());
+                                      if (!others) failed = std::move(others.error());
+                                    }
+                                  });
   if (failed) return fail(std::move(*failed));
   return read;
 }

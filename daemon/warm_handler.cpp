@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/path_set.h"
 #include "cache/track/changes.h"
 #include "daemon/prompt/named_paths.h"
 
@@ -29,12 +30,7 @@ class PathSet {
 
   [[nodiscard]] bool holds(std::string path) const {
     if (path.ends_with('/')) path.pop_back();
-    while (!paths_.contains(path)) {
-      if (path.empty()) return false;
-      const auto slash = path.rfind('/');
-      path.resize(slash == std::string::npos ? 0 : slash);
-    }
-    return true;
+    return kvboost::holds(paths_, std::move(path));
   }
 
  private:

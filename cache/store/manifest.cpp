@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/path_set.h"
 
 namespace kvboost::cache {
 namespace {
@@ -14,17 +15,6 @@ std::string pin_of(std::string_view path) {
   while (path.starts_with("./")) path.remove_prefix(2);
   while (path.ends_with('/')) path.remove_suffix(1);
   return path == "." ? std::string() : std::string(path);
-}
-
-/// Whether the path, or a folder above it, is among the pins.
-bool is_pinned(const std::set<std::string>& pins, std::string path) {
-  if (pins.empty()) return false;
-  for (;;) {
-    if (pins.contains(path)) return true;
-    if (path.empty()) return false;
-    const auto slash = path.rfind('/');
-    path.resize(slash == std::string::npos ? 0 : slash);
-  }
 }
 
 std::span<const std::byte> id_of(const RowKey& key) {
@@ -70,7 +60,7 @@ void Manifest::rebuild() {
     if (file && known) {
       ++state->files;
       state->chunks += file->file.chunks.size();
-      count(uses, *file, is_pinned(state->pins, file->path), true);
+      count(uses, *file, holds(state->pins, file->path), true);
     } else if (file || file.error().code == ErrorCode::kCorrupt) {
       damaged.push_back(key);
     }
@@ -167,13 +157,13 @@ Result<void> Manifest::change(const std::string& root, const std::vector<FileRow
     }
   }
   for (const FileRow& file : gone) {
-    count(uses, file, is_pinned(after.pins, file.path), false);
+    count(uses, file, holds(after.pins, file.path), false);
     after.files -= std::min<std::uint64_t>(after.files, 1);
     after.chunks -= std::min<std::uint64_t>(after.chunks, file.file.chunks.size());
   }
   after.pins = pins;
   for (const FileRow& file : come) {
-    count(uses, file, is_pinned(after.pins, file.path), true);
+    count(uses, file, holds(after.pins, file.path), true);
     ++after.files;
     after.chunks += file.file.chunks.size();
   }
@@ -257,9 +247,8 @@ Result<void> Manifest::set_pins(const std::string& root, const std::set<std::str
   const std::set<std::string> before = roots_[root].pins;
   auto files = files_of(root);
   if (!files) return fail(files.error());
-  std::erase_if(*files, [&](const FileRow& file) {
-    return is_pinned(before, file.path) == is_pinned(pins, file.path);
-  });
+  std::erase_if(*files,
+                [&](const FileRow& file) { return holds(before, file.path) == holds(pins, file.path); });
   return change(root, *files, *files, pins, {{root_key(root), encode_row(RootRow{root, pins})}});
 }
 

@@ -96,10 +96,7 @@ std::optional<engine::KvBlock> BlockCache::load(const Digest& prefix_key) {
 bool BlockCache::store_behind(CapturedRun run) {
   {
     const std::lock_guard lock(mutex_);
-    if (queued_bytes_ > 0 && queued_bytes_ + bytes_of(run) > kQueueBytes) {
-      ++dropped_;
-      return false;
-    }
+    if (queued_bytes_ > 0 && queued_bytes_ + bytes_of(run) > kQueueBytes) return false;
     queued_bytes_ += bytes_of(run);
     queue_.push_back(std::move(run));
   }
@@ -173,7 +170,7 @@ void BlockCache::count(Match match) {
 }
 
 BlockCache::Counts BlockCache::counts() const {
-  return {exact_, approximate_, missed_, dropped_, stored_bytes_};
+  return {exact_, approximate_, missed_, stored_bytes_};
 }
 
 std::uint64_t BlockCache::queued_bytes() const {

@@ -58,7 +58,6 @@ class BlockCache {
     std::int64_t exact = 0;
     std::int64_t approximate = 0;
     std::int64_t missed = 0;
-    std::int64_t dropped = 0;  // computed but not stored: the queue was full
     std::uint64_t stored_bytes = 0;
   };
 
@@ -75,7 +74,7 @@ class BlockCache {
   /// Whether it is stored or about to be.
   [[nodiscard]] bool has(const Digest& prefix_key);
 
-  /// Queues it; false, and dropped, when the queue is full.
+  /// Queues it; false, and forgotten, when the queue is full.
   bool store_behind(CapturedRun run);
   /// Waits until the queue has room; false when `stop` came first. For those who have time (warm).
   bool wait_for_room(const std::stop_token& stop);
@@ -95,7 +94,7 @@ class BlockCache {
   const cache::Codec codec_;
   std::string problem_;
   std::unique_ptr<cache::TieredStore> store_;
-  std::atomic<std::int64_t> exact_{0}, approximate_{0}, missed_{0}, dropped_{0};
+  std::atomic<std::int64_t> exact_{0}, approximate_{0}, missed_{0};
   std::atomic<std::uint64_t> stored_bytes_{0};
 
   mutable std::mutex mutex_;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cache/chunk/chunker.h"
+#include "daemon/pipeline/either_stop.h"
 
 namespace kvboost::daemon {
 namespace {
@@ -17,16 +18,6 @@ constexpr std::size_t kRunsAhead = 2;
 
 std::unexpected<Error> cancelled() {
   return fail(ErrorCode::kCancelled, "cancelled; what is done is kept");
-}
-
-/// Runs `body` with a token that is stopped when one of the two is.
-template <class Body>
-auto with_either(const std::stop_token& one, const std::stop_token& other, const Body& body) {
-  std::stop_source either;
-  const auto request = [&] { either.request_stop(); };
-  const std::stop_callback on_one(one, request);
-  const std::stop_callback on_other(other, request);
-  return body(either.get_token());
 }
 
 }  // namespace
@@ -205,9 +196,8 @@ void WarmPass::run_on_engine(const std::shared_ptr<GroupRun>& run,
                                    [this, run, lease] {
                                      auto done = [&] {
                                        const auto preempted = parts_.engine_thread.watch(Priority::kWarm);
-                                       return with_either(stop_, preempted.token(), [&](const auto& stop) {
-                                         return run->run(**lease, parts_.blocks, stop);
-                                       });
+                                       const EitherStop stop(stop_, preempted.token());
+                                       return run->run(**lease, parts_.blocks, stop.token());
                                      }();
                                      if (!done) return end_run(*run, fail(done.error()));
                                      if (*done) return end_run(*run, {});

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "daemon/pipeline/either_stop.h"
 #include "daemon/pipeline/warm_pass.h"
 
 namespace kvboost::daemon {
@@ -82,10 +83,7 @@ void Warmer::work(const std::stop_token& stop) {
 }
 
 void Warmer::warm(Waiting& waiting, const std::stop_token& stop) {
-  std::stop_source either;
-  const auto request_stop = [&] { either.request_stop(); };
-  const std::stop_callback on_closing(stop, request_stop);
-  const std::stop_callback on_cancel(waiting.request.stop, request_stop);
+  const EitherStop either(stop, waiting.request.stop);
   WarmRequest& request = waiting.request;
   request.progress = [this, wanted = std::move(request.progress),
                       root = request.repository->root().string()](const protocol::WarmProgress& progress) {
@@ -95,7 +93,7 @@ void Warmer::warm(Waiting& waiting, const std::stop_token& stop) {
     }
     if (wanted) wanted(progress);
   };
-  WarmPass pass(parts_, request, WarmPass::Want::kContent, either.get_token());
+  WarmPass pass(parts_, request, WarmPass::Want::kContent, either.token());
   auto result = pass.run();
   for (const std::string& path : pass.to_renew()) {
     const std::lock_guard lock(mutex_);
