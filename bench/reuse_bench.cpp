@@ -137,25 +137,6 @@ ReuseFigures summarise(const std::string& policy, const std::vector<Reading>& fu
 
 }  // namespace
 
-Result<std::optional<daemon::RepairPolicy>> parse_policy(const std::string& text) {
-  if (text == "exact") return std::nullopt;
-  daemon::RepairPolicy policy;
-  if (text == "none") return policy;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('+', at), text.size());
-    const std::string part = text.substr(at, end - at);
-    at = end + 1;
-    if (std::sscanf(part.c_str(), "seam:%d", &policy.seam) == 1) continue;
-    if (std::sscanf(part.c_str(), "guided:%f:%f-%f", &policy.guided, &policy.first_layer,
-                    &policy.end_layer) >= 1) {
-      continue;
-    }
-    return fail(ErrorCode::kInvalidArgument, "'" + part + "' is no policy",
-                "exact, none, seam:TOKENS, guided:SHARE, guided:SHARE:FIRST-END, or several joined by +");
-  }
-  return policy;
-}
-
 Result<std::vector<ReuseFigures>> run_reuse_bench(const ReuseBench& bench) {
   engine::EngineOptions options;
   options.model = bench.common.model;
@@ -202,7 +183,7 @@ Result<std::vector<ReuseFigures>> run_reuse_bench(const ReuseBench& bench) {
     if (!read) return fail(read.error());
     full.push_back(std::move(*read));
     for (std::size_t p = 0; p < bench.policies.size(); ++p) {
-      const auto policy = parse_policy(bench.policies[p]);
+      const auto policy = daemon::parse_repair_policy(bench.policies[p]);
       if (!policy) return fail(policy.error());
       const daemon::Reuse reuse{&blocks, names.model, names.context, *policy};
       auto reused = run.read(plan, &reuse);

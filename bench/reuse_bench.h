@@ -6,13 +6,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "bench/engine_bench.h"
-#include "daemon/pipeline/repair_policy.h"
 
 namespace kvboost::bench {
 
@@ -22,12 +20,8 @@ struct ReuseBench {
   std::int32_t files = 8;      // in a prompt
   std::int32_t tokens = 6500;  // of a prompt, about
   std::uint32_t seed = 1;
-  std::vector<std::string> policies{};  // see parse_policy
+  std::vector<std::string> policies{};  // names, as in repair_policy.h
 };
-
-/// "exact", "none", or parts joined by '+': "seam:16", "guided:0.04", "guided:0.04:0.3-0.7" (of which layers'
-/// attention). kInvalidArgument. No value: only exact blocks are placed.
-[[nodiscard]] Result<std::optional<daemon::RepairPolicy>> parse_policy(const std::string& text);
 
 struct ReuseFigures {
   std::string policy;  // "full" for the full read

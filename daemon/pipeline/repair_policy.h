@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // RepairPolicy: which tokens of placed blocks are recomputed, when what stands before them is not what they
 // were computed behind. Plain values and pure functions, any thread.
+//
+//   name   := "exact" | "none" | part *("+" part)        each kind of part once
+//   part   := "seam:" TOKENS | "guided:" SHARE [":" FIRST "-" END]
+//
+// TOKENS: 1 and more. SHARE: above 0, at most 1. FIRST, END: shares of the model's layers.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
+
+#include "base/error.h"
 
 namespace kvboost::daemon {
 
@@ -17,7 +27,15 @@ struct RepairPolicy {
   /// Layers [first, end) whose attention guides, as shares of the model's.
   float first_layer = 0;
   float end_layer = 1;
+
+  bool operator==(const RepairPolicy&) const = default;
 };
+
+/// By its name. "exact" has no value: only blocks that need no repair are placed. kInvalidArgument.
+[[nodiscard]] Result<std::optional<RepairPolicy>> parse_repair_policy(std::string_view name);
+
+/// The shortest name that parse_repair_policy understands as this policy.
+[[nodiscard]] std::string repair_policy_name(const std::optional<RepairPolicy>& policy);
 
 /// Placed cells [first, first + n_tokens) that stand behind other tokens than their block did.
 struct ChangedRun {

@@ -40,5 +40,57 @@ TEST(CellsToRepair, UnionsTakeEachCellOnce) {
   EXPECT_EQ(cells_to_repair({.seam = 9, .guided = 1}, kChanged, attention()).size(), 10U);
 }
 
+TEST(RepairPolicyName, SaysWhatIsRepaired) {
+  const auto parsed = [](std::string_view name) { return parse_repair_policy(name).value(); };
+  EXPECT_EQ(parsed("exact"), std::nullopt);
+  EXPECT_EQ(parsed("none"), RepairPolicy{});
+  EXPECT_EQ(parsed("seam:16"), (RepairPolicy{.seam = 16}));
+  EXPECT_EQ(parsed("guided:0.08"), (RepairPolicy{.guided = 0.08F}));
+  EXPECT_EQ(parsed("guided:1:0.2-0.5"), (RepairPolicy{.guided = 1, .first_layer = 0.2F, .end_layer = 0.5F}));
+  EXPECT_EQ(parsed("seam:8+guided:0.08"), (RepairPolicy{.seam = 8, .guided = 0.08F}));
+}
+
+TEST(RepairPolicyName, IsReadBackAsItIsWritten) {
+  for (const char* name : {"exact", "none", "seam:16", "guided:0.08", "guided:0.08:0.2-0.5",
+                           "guided:1:0-0.25", "guided:0.08+seam:8"}) {
+    EXPECT_EQ(repair_policy_name(parse_repair_policy(name).value()), name);
+  }
+}
+
+TEST(RepairPolicyName, AnythingElseIsRefused) {
+  for (const char* name : {"",
+                           "+",
+                           "seam",
+                           "seam:",
+                           "seam:0",
+                           "seam:-1",
+                           "seam:16x",
+                           "seam:99999999999",
+                           "seam:1+",
+                           "+seam:1",
+                           "seam:1++guided:0.1",
+                           "seam:1+seam:2",
+                           "none+seam:1",
+                           "exact+seam:1",
+                           "Seam:1",
+                           "guided:0",
+                           "guided:1.1",
+                           "guided:nan",
+                           "guided:-0.1",
+                           "guided:0.1:",
+                           "guided:0.1:0.5",
+                           "guided:0.1:0.5-0.5",
+                           "guided:0.1:0-1.5",
+                           "guided:0.1:-0.1-1",
+                           "guided:0.1:0-1:2",
+                           "guided:0.1+guided:0.2",
+                           "seam: 1"}) {
+    const auto refused = parse_repair_policy(name);
+    ASSERT_FALSE(refused.has_value()) << name;
+    EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_FALSE(refused.error().remedy.empty());
+  }
+}
+
 }  // namespace
 }  // namespace kvboost::daemon
