@@ -19,6 +19,7 @@ constexpr std::uint64_t kFirstMap = 16ULL << 20;
 constexpr std::uint64_t kMapStep = 256ULL << 20;
 constexpr std::uint64_t kForgetStep = 1ULL << 20;
 constexpr std::uint64_t kPage = 4096;
+constexpr auto kRest = std::chrono::seconds(30);
 
 /// Names of file systems on which LMDB's shared map and locks do not hold (man statfs), or nullptr.
 const char* unfit_file_system(const fs::path& directory) {
@@ -68,9 +69,16 @@ Result<std::unique_ptr<CacheFile>> CacheFile::open(const fs::path& directory, co
 Result<void> CacheFile::open_or_begin_anew() {
   std::error_code absent;
   fs::remove_all(directory_ / "compact", absent);  // of a run that was killed while it compacted
+  // Whatever bears the name of a file of ours and is none, a link for one, is not followed.
+  for (const char* name : {"data.mdb", "lock.mdb", "data.mdb.damaged"}) {
+    const auto status = fs::symlink_status(directory_ / name, absent);
+    if (fs::exists(status) && !fs::is_regular_file(status)) fs::remove_all(directory_ / name, absent);
+  }
+  if (size_of(directory_ / "data.mdb.damaged") > limits_.max_bytes / 4) {
+    fs::remove(directory_ / "data.mdb.damaged", absent);
+  }
   const std::uint64_t size = size_of(directory_ / "data.mdb");
-  const std::uint64_t map =
-      std::clamp(size + kMapStep / 4, kFirstMap, std::max(limits_.max_bytes, kFirstMap));
+  const std::uint64_t map = std::clamp(size + kMapStep / 4, kFirstMap, std::max(room(), kFirstMap));
   Result<void> opened = open_env(std::max(map, size));
   if (opened || opened.error().code != ErrorCode::kCorrupt) return opened;
   move_aside(opened.error());
@@ -89,39 +97,55 @@ Result<void> CacheFile::open_env(std::uint64_t map_bytes) {
 void CacheFile::move_aside(const Error& why) {
   const fs::path file = directory_ / "data.mdb";
   const fs::path aside = directory_ / "data.mdb.damaged";
-  std::error_code absent;
-  fs::rename(file, aside, absent);
-  fs::remove(directory_ / "lock.mdb", absent);
-  if (size_of(aside) > limits_.max_bytes / 4) fs::remove(aside, absent);
+  std::error_code error;
+  fs::rename(file, aside, error);
+  if (error || size_of(aside) > limits_.max_bytes / 4) fs::remove(error ? file : aside, error);
+  fs::remove(directory_ / "lock.mdb", error);
   problem_ = "the cache was damaged and has begun anew: " + why.message;
   log::warn("{}", problem_);
 }
 
-Result<std::shared_ptr<LmdbEnv::Read>> CacheFile::read() {
-  const std::shared_lock lock(mutex_);
-  if (env_ == nullptr) return fail(ErrorCode::kIo, "the cache file is closed");
-  if (!env_->whole()) return fail(ErrorCode::kIo, "the cache file was cut short");
-  return env_->read();
-}
-
-Result<void> CacheFile::write(const std::function<Result<void>(LmdbEnv::Write&)>& body) {
+Result<void> CacheFile::heal() {
   {
     const std::shared_lock lock(mutex_);
-    if (env_ != nullptr && env_->in_place()) {
-      auto done = env_->write(body);
-      if (done || done.error().code != ErrorCode::kCorrupt) return done;
-    }
+    if (env_ != nullptr && env_->trusted()) return {};
   }
   const std::unique_lock lock(mutex_);
+  if (env_ != nullptr && env_->trusted()) return {};  // another thread was faster, or wrote meanwhile
+  if (std::chrono::steady_clock::now() < rest_until_) {
+    return fail(ErrorCode::kIo, "the cache's file could not be made anew, and is left alone for a while");
+  }
   if (env_ != nullptr && !env_->wait_idle()) {
     return fail(ErrorCode::kBusy, "the cache's file is in use and cannot be made anew now");
   }
   env_.reset();
-  if (auto made = ensure_private_dir(directory_); !made) return made;
-  if (auto opened = open_or_begin_anew(); !opened) return opened;
-  auto done = env_->write(body);
-  if (done || done.error().code != ErrorCode::kCorrupt) return done;
-  // It opens, but is damaged within.
+  auto healed = ensure_private_dir(directory_);
+  if (healed) healed = open_or_begin_anew();
+  if (!healed) rest_until_ = std::chrono::steady_clock::now() + kRest;
+  return healed;
+}
+
+Result<std::shared_ptr<LmdbEnv::Read>> CacheFile::read() {
+  if (auto healed = heal(); !healed) return fail(healed.error());
+  const std::shared_lock lock(mutex_);
+  if (env_ == nullptr) return fail(ErrorCode::kIo, "the cache file is closed");
+  return env_->read();
+}
+
+Result<void> CacheFile::write(const std::function<Result<void>(LmdbEnv::Write&)>& body) {
+  Result<void> done;
+  for (int round = 0; round < 2; ++round) {
+    if (auto healed = heal(); !healed) return healed;
+    const std::shared_lock lock(mutex_);
+    if (env_ == nullptr) return fail(ErrorCode::kIo, "the cache file is closed");
+    done = env_->write(body);
+    if (done || done.error().code != ErrorCode::kCorrupt) return done;
+  }
+  // It opens, but is damaged where only this write looks.
+  const std::unique_lock lock(mutex_);
+  if (env_ != nullptr && !env_->wait_idle()) {
+    return fail(ErrorCode::kBusy, "the cache's file is in use and cannot be made anew now");
+  }
   env_.reset();
   move_aside(done.error());
   if (auto opened = open_env(kFirstMap); !opened) return opened;
@@ -132,7 +156,7 @@ Result<bool> CacheFile::grow() {
   const std::shared_lock lock(mutex_);
   if (env_ == nullptr) return fail(ErrorCode::kIo, "the cache file is closed");
   const std::uint64_t map = env_->map_bytes();
-  const std::uint64_t wanted = std::min(map + std::min(map, kMapStep), limits_.max_bytes / kPage * kPage);
+  const std::uint64_t wanted = std::min(map + std::min(map, kMapStep), room() / kPage * kPage);
   if (wanted <= map) return false;
   struct statvfs disk {};
   if (::statvfs(directory_.c_str(), &disk) == 0 &&
@@ -160,6 +184,11 @@ Result<void> CacheFile::compact() {
   fs::rename(compact / "data.mdb", directory_ / "data.mdb", error);
   if (error) return fail(ErrorCode::kIo, "cannot replace the cache's file: " + error.message());
   return open_or_begin_anew();
+}
+
+std::uint64_t CacheFile::room() const {
+  const std::uint64_t aside = size_of(directory_ / "data.mdb.damaged");
+  return limits_.max_bytes - std::min(aside, limits_.max_bytes);
 }
 
 std::uint64_t CacheFile::bytes() const {

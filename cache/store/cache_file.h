@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// CacheFile: the environment of the disk tier as one file with a hard limit, that heals: damage is moved
-// aside and begun anew, a file removed under us is made again. Any thread.
+// CacheFile: the environment of the disk tier as one file with a hard limit, that heals: whenever another has
+// changed the file it is checked and opened anew; what is damaged is moved aside, what is gone is begun anew.
+// Any thread.
 //
 // Files: <directory>/data.mdb and lock.mdb; data.mdb.damaged, the last damaged one, for those who want to
 // look; compact/, while the file is written anew.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -34,8 +36,12 @@ class CacheFile {
   [[nodiscard]] static Result<std::unique_ptr<CacheFile>> open(const std::filesystem::path& directory,
                                                                const DiskLimits& limits, OnOpen on_open);
 
+  /// Heals the file if that is needed. Where a read of this thread is alive and the file must be made anew,
+  /// it fails. So do all calls for a while after the file could not be made anew.
+  [[nodiscard]] Result<void> heal();
+  /// After healing.
   [[nodiscard]] Result<std::shared_ptr<LmdbEnv::Read>> read();
-  /// As LmdbEnv::write; heals, and tries once more, when the file turns out damaged or gone. No read of this
+  /// As LmdbEnv::write, after healing; tries once more when the file turns out damaged. No read of this
   /// thread may be alive.
   [[nodiscard]] Result<void> write(const std::function<Result<void>(LmdbEnv::Write&)>& body);
   /// Lets the file grow by a step; false at the limit, or where the disk is nearly full. kBusy when reads
@@ -48,6 +54,8 @@ class CacheFile {
 
   [[nodiscard]] std::uint64_t bytes() const;
   [[nodiscard]] const DiskLimits& limits() const { return limits_; }
+  /// What the file may have of the limit: what was moved aside counts, too.
+  [[nodiscard]] std::uint64_t room() const;
   /// What was found damaged and begun anew, or empty.
   [[nodiscard]] std::string problem() const;
 
@@ -64,6 +72,7 @@ class CacheFile {
   mutable std::shared_mutex mutex_;  // exclusive: replacing the environment
   std::unique_ptr<LmdbEnv> env_;
   std::string problem_;
+  std::chrono::steady_clock::time_point rest_until_{};  // after the file could not be made anew
 };
 
 }  // namespace kvboost::cache

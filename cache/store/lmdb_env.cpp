@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -13,6 +12,12 @@
 #include <mutex>
 #include <string>
 #include <utility>
+
+#include "base/log.h"
+#include "cache/store/full_disk.h"
+#include "cache/store/lmdb_page.h"
+#include "cache/store/seen_file.h"
+#include "cache/store/tree_check.h"
 
 namespace kvboost::cache {
 namespace {
@@ -25,7 +30,8 @@ Error error_of(const char* what, int code) {
   if (code == MDB_MAP_FULL || code == MDB_TXN_FULL) kind = ErrorCode::kBusy;
   if (code == MDB_CORRUPTED || code == MDB_PAGE_NOTFOUND || code == MDB_INVALID ||
       code == MDB_VERSION_MISMATCH || code == MDB_PANIC || code == MDB_BAD_TXN || code == MDB_BAD_DBI ||
-      code == MDB_INCOMPATIBLE) {
+      code == MDB_INCOMPATIBLE || code == MDB_CURSOR_FULL || code == MDB_PAGE_FULL ||
+      code == MDB_BAD_VALSIZE || code == MDB_KEYEXIST) {
     kind = ErrorCode::kCorrupt;
   }
   return {kind, std::string(what) + ": " + mdb_strerror(code), {}};
@@ -49,25 +55,20 @@ Result<Cursor> open_cursor(MDB_txn* txn, MDB_dbi dbi) {
   return Cursor(cursor);
 }
 
-Result<std::optional<Bytes>> get_in(MDB_txn* txn, MDB_dbi dbi, Bytes key) {
-  MDB_val k = val(key);
-  MDB_val v{};
-  const int code = mdb_get(txn, dbi, &k, &v);
-  if (code == MDB_NOTFOUND) return std::nullopt;
-  if (code != 0) return fail(error_of("read", code));
-  return bytes(v);
-}
-
 }  // namespace
 
 struct LmdbEnv::Impl {
   std::filesystem::path file;
   MDB_env* env = nullptr;
   std::array<unsigned, kDbCount> dbi{};
-  ino_t inode = 0;
-  std::atomic<std::int64_t> length = 0;  // of the file, when it was last seen whole
+  std::size_t page_bytes = 0;
+  const std::byte* map = nullptr;  // as long as it is not resized
 
   std::mutex write_mutex;
+  std::mutex seen_mutex;
+  SeenFile seen;
+  bool writing = false;     // the file changes by us
+  bool distrusted = false;  // a call found it damaged
   std::mutex reads_mutex;
   std::condition_variable reads_changed;
   int reads = 0;
@@ -76,71 +77,136 @@ struct LmdbEnv::Impl {
     if (env != nullptr) mdb_env_close(env);
   }
 
+  /// As error_of; remembers damage, and knows a full disk.
+  Error failed(const char* what, int code) {
+    if (auto full = disk_is_full(file, code)) return *std::move(full);
+    Error error = error_of(what, code);
+    if (error.code == ErrorCode::kCorrupt) {
+      const std::lock_guard lock(seen_mutex);
+      distrusted = true;
+    }
+    return error;
+  }
+
   Result<void> open_env(const std::filesystem::path& directory, std::uint64_t map_bytes) {
     file = directory / "data.mdb";
-    if (const int code = mdb_env_create(&env); code != 0) return fail(error_of("create", code));
+    if (auto checked = check_trees(file); !checked) return checked;
+    if (const int code = mdb_env_create(&env); code != 0) return fail(failed("create", code));
     mdb_env_set_maxdbs(env, kDbCount);
     mdb_env_set_mapsize(env, map_bytes);
+    // It aborts all the same; the next start checks the file.
+    mdb_env_set_assert(env, [](MDB_env*, const char* what) {
+      log::error("the cache's file broke under the daemon: {}", what);
+    });
     // Readers are handles, not threads. A commit syncs its data; only the newest commits can be lost with the
     // power.
     const unsigned flags = MDB_NOTLS | MDB_NOMETASYNC | MDB_NOMEMINIT;
     if (const int code = mdb_env_open(env, directory.c_str(), flags, 0600); code != 0) {
-      return fail(error_of("open", code));
+      return fail(failed("open", code));
     }
     int dead = 0;
     mdb_reader_check(env, &dead);
-    struct stat status {};
-    if (::stat(file.c_str(), &status) != 0) return fail_errno(file.string(), errno);
-    inode = status.st_ino;
-    return check_length(static_cast<std::uint64_t>(status.st_size));
+    MDB_stat stat{};
+    mdb_env_stat(env, &stat);
+    page_bytes = stat.ms_psize;
+    return {};
   }
 
-  /// LMDB does not write a last page that was taken and freed in one transaction; the length is to say of a
-  /// file whether it is whole.
+  /// LMDB does not write a last page that was taken and freed in one transaction, but a file is known to be
+  /// whole by its length.
   void complete_last_page() {
     mdb_filehandle_t descriptor = -1;
     MDB_envinfo info{};
-    MDB_stat stat{};
     struct stat status {};
     mdb_env_info(env, &info);
-    mdb_env_stat(env, &stat);
     if (mdb_env_get_fd(env, &descriptor) != 0 || ::fstat(descriptor, &status) != 0) return;
-    const auto needed = static_cast<off_t>((info.me_last_pgno + 1) * stat.ms_psize);
-    if (status.st_size < needed && ::ftruncate(descriptor, needed) == 0) status.st_size = needed;
-    length = status.st_size;
+    const auto needed = static_cast<off_t>((info.me_last_pgno + 1) * page_bytes);
+    if (status.st_size < needed) (void)::ftruncate(descriptor, needed);
+  }
+
+  /// Remembers the file as it is now; `begins`: what changes from now on are we.
+  void see(bool begins) {
+    mdb_filehandle_t descriptor = -1;
+    struct stat status {};
+    const bool there = mdb_env_get_fd(env, &descriptor) == 0 && ::fstat(descriptor, &status) == 0;
+    const std::lock_guard lock(seen_mutex);
+    writing = begins;
+    if (there) seen = SeenFile::of(status);
+  }
+
+  [[nodiscard]] std::uint64_t map_bytes() const {
+    MDB_envinfo info{};
+    mdb_env_info(env, &info);
+    return info.me_mapsize;
+  }
+
+  Result<void> write(const std::function<Result<void>(Write&)>& body) {
+    MDB_txn* txn = nullptr;
+    if (const int code = mdb_txn_begin(env, nullptr, 0, &txn); code != 0) return fail(failed("begin", code));
+    Write write(*this, txn);
+    if (auto done = body(write); !done) {
+      mdb_txn_abort(txn);
+      return done;
+    }
+    if (const int code = mdb_txn_commit(txn); code != 0) return fail(failed("commit", code));
+    complete_last_page();
+    return {};
   }
 
   bool idle(std::unique_lock<std::mutex>& lock) {
     return reads_changed.wait_for(lock, kReadsEndWithin, [&] { return reads == 0; });
   }
 
-  /// Reading a page behind the end of a file that was cut short would be SIGBUS, not an error.
-  Result<void> check_length(std::uint64_t size) const {
-    MDB_envinfo info{};
-    MDB_stat stat{};
-    mdb_env_info(env, &info);
-    mdb_env_stat(env, &stat);
-    if (info.me_last_txnid > 0 && (info.me_last_pgno + 1) * stat.ms_psize > size) {
-      return fail(ErrorCode::kCorrupt, "the file is cut short: " + std::to_string(size) + " bytes");
+  /// Finds where the map begins: a page knows its number, and a key lies in a page. No transaction may be
+  /// alive.
+  Result<void> find_map() {
+    MDB_txn* txn = nullptr;
+    if (const int code = mdb_txn_begin(env, nullptr, MDB_RDONLY, &txn); code != 0)
+      return fail(failed("begin", code));
+    MDB_dbi tables = 0;
+    MDB_val key{};
+    MDB_val value{};
+    int code = mdb_dbi_open(txn, nullptr, 0, &tables);
+    if (code == 0) {
+      if (auto cursor = open_cursor(txn, tables))
+        code = mdb_cursor_get(cursor->get(), &key, &value, MDB_FIRST);
     }
+    if (code == 0) {
+      const auto address = reinterpret_cast<std::uintptr_t>(key.mv_data);
+      const auto* page = static_cast<const std::byte*>(key.mv_data) - address % page_bytes;
+      std::uint64_t number = 0;
+      std::memcpy(&number, page, sizeof number);
+      map = page - number * page_bytes;
+    }
+    mdb_txn_abort(txn);
+    if (code != 0) return fail(failed("map", code));
     return {};
+  }
+
+  Result<std::optional<Bytes>> get(MDB_txn* txn, Table table, Bytes key) {
+    MDB_val k = val(key);
+    MDB_val v{};
+    const int code = mdb_get(txn, dbi[static_cast<std::size_t>(table)], &k, &v);
+    if (code == MDB_NOTFOUND) return std::nullopt;
+    if (code != 0) return fail(failed("read", code));
+    return bytes(v);
   }
 
   Result<void> open_tables() {
     MDB_txn* txn = nullptr;
-    if (const int code = mdb_txn_begin(env, nullptr, 0, &txn); code != 0)
-      return fail(error_of("begin", code));
+    if (const int code = mdb_txn_begin(env, nullptr, 0, &txn); code != 0) return fail(failed("begin", code));
     for (unsigned i = 0; i < kDbCount; ++i) {
       const bool many = static_cast<Table>(i) == Table::kContents;
       const unsigned flags = MDB_CREATE | (many ? MDB_DUPSORT | MDB_DUPFIXED : 0U);
       if (const int code = mdb_dbi_open(txn, kTableNames[i], flags, &dbi[i]); code != 0) {
         mdb_txn_abort(txn);
-        return fail(error_of(kTableNames[i], code));
+        return fail(failed(kTableNames[i], code));
       }
     }
-    if (const int code = mdb_txn_commit(txn); code != 0) return fail(error_of("commit", code));
+    if (const int code = mdb_txn_commit(txn); code != 0) return fail(failed("commit", code));
     complete_last_page();
-    return {};
+    see(false);
+    return find_map();
   }
 };
 
@@ -186,12 +252,12 @@ Result<std::shared_ptr<LmdbEnv::Read>> LmdbEnv::read() {
     mdb_reader_check(impl_->env, &dead);
     code = mdb_txn_begin(impl_->env, nullptr, MDB_RDONLY, &read->txn);
   }
-  if (code != 0) return fail(error_of("begin", code));
+  if (code != 0) return fail(impl_->failed("begin", code));
   return std::shared_ptr<Read>(new Read(std::move(read)));
 }
 
 Result<std::optional<Bytes>> LmdbEnv::Read::get(Table table, Bytes key) const {
-  return get_in(impl_->txn, impl_->env->dbi[static_cast<std::size_t>(table)], key);
+  return impl_->env->get(impl_->txn, table, key);
 }
 
 Result<void> LmdbEnv::Read::for_each_value(Table table, Bytes key,
@@ -205,7 +271,7 @@ Result<void> LmdbEnv::Read::for_each_value(Table table, Bytes key,
     if (!visit(bytes(v))) return {};
     code = mdb_cursor_get(cursor->get(), &k, &v, MDB_NEXT_DUP);
   }
-  if (code != MDB_NOTFOUND) return fail(error_of("read", code));
+  if (code != MDB_NOTFOUND) return fail(impl_->env->failed("read", code));
   return {};
 }
 
@@ -220,7 +286,7 @@ Result<void> LmdbEnv::Read::for_each(Table table, const std::function<bool(Bytes
     if (!visit(bytes(k), bytes(v))) return {};
     code = mdb_cursor_get(cursor->get(), &k, &v, MDB_NEXT);
   }
-  if (code != MDB_NOTFOUND) return fail(error_of("read", code));
+  if (code != MDB_NOTFOUND) return fail(impl_->env->failed("read", code));
   return {};
 }
 
@@ -229,44 +295,49 @@ Result<void> LmdbEnv::write(const std::function<Result<void>(Write&)>& body) {
   // A process that died while it read would keep every page from being used again.
   int dead = 0;
   mdb_reader_check(impl_->env, &dead);
-  MDB_txn* txn = nullptr;
-  if (const int code = mdb_txn_begin(impl_->env, nullptr, 0, &txn); code != 0) {
-    return fail(error_of("begin", code));
-  }
-  Write write(txn, impl_->dbi.data());
-  if (auto done = body(write); !done) {
-    mdb_txn_abort(txn);
-    return done;
-  }
-  if (const int code = mdb_txn_commit(txn); code != 0) return fail(error_of("commit", code));
-  impl_->complete_last_page();
-  return {};
+  impl_->see(true);
+  auto done = impl_->write(body);
+  impl_->see(false);
+  return done;
 }
 
 Result<void> LmdbEnv::Write::put(Table table, Bytes key, Bytes value) {
+  if (auto right = check_large(table, key); !right) return right;
   MDB_val k = val(key);
   MDB_val v = val(value);
-  const int code = mdb_put(static_cast<MDB_txn*>(txn_), dbi_[static_cast<std::size_t>(table)], &k, &v, 0);
-  if (code != 0) return fail(error_of("write", code));
+  const int code = mdb_put(static_cast<MDB_txn*>(txn_), env_.dbi[static_cast<std::size_t>(table)], &k, &v, 0);
+  if (code != 0) return fail(env_.failed("write", code));
   return {};
 }
 
 Result<void> LmdbEnv::Write::erase(Table table, Bytes key, std::optional<Bytes> value) {
+  if (auto right = check_large(table, key); !right) return right;
   MDB_val k = val(key);
   MDB_val v = val(value.value_or(Bytes{}));
-  const int code =
-      mdb_del(static_cast<MDB_txn*>(txn_), dbi_[static_cast<std::size_t>(table)], &k, value ? &v : nullptr);
-  if (code != 0 && code != MDB_NOTFOUND) return fail(error_of("erase", code));
+  const int code = mdb_del(static_cast<MDB_txn*>(txn_), env_.dbi[static_cast<std::size_t>(table)], &k,
+                           value ? &v : nullptr);
+  if (code != 0 && code != MDB_NOTFOUND) return fail(env_.failed("erase", code));
   return {};
 }
 
 Result<std::optional<Bytes>> LmdbEnv::Write::get(Table table, Bytes key) {
-  return get_in(static_cast<MDB_txn*>(txn_), dbi_[static_cast<std::size_t>(table)], key);
+  return env_.get(static_cast<MDB_txn*>(txn_), table, key);
 }
 
-Result<void> LmdbEnv::Write::clear(Table table) {
-  const int code = mdb_drop(static_cast<MDB_txn*>(txn_), dbi_[static_cast<std::size_t>(table)], 0);
-  if (code != 0) return fail(error_of("clear", code));
+/// LMDB frees as many pages of a large value as the first of them says, whichever it says it is.
+Result<void> LmdbEnv::Write::check_large(Table table, Bytes key) {
+  const auto value = get(table, key);
+  if (!value) return fail(value.error());
+  if (!*value) return {};
+  const std::byte* page = (*value)->data() - lmdb_page::kHeaderBytes;
+  const std::size_t offset = page - env_.map;
+  if (page < env_.map || offset >= env_.map_bytes() || offset % env_.page_bytes != 0) {
+    return {};  // a small one, or written in this transaction
+  }
+  const std::uint64_t pages = lmdb_page::pages_of((*value)->size(), env_.page_bytes);
+  if (!lmdb_page::is_first_of({page, lmdb_page::kHeaderBytes}, offset / env_.page_bytes, pages)) {
+    return fail(env_.failed("the first page of a record", MDB_CORRUPTED));
+  }
   return {};
 }
 
@@ -280,41 +351,27 @@ Result<void> LmdbEnv::resize(std::uint64_t map_bytes) {
   std::unique_lock lock(impl_->reads_mutex);
   if (!impl_->idle(lock)) return fail(ErrorCode::kBusy, "the cache's map is in use and cannot grow now");
   if (const int code = mdb_env_set_mapsize(impl_->env, map_bytes); code != 0)
-    return fail(error_of("map", code));
-  return {};
+    return fail(impl_->failed("map", code));
+  return impl_->find_map();
 }
 
 std::uint64_t LmdbEnv::map_bytes() const {
-  MDB_envinfo info{};
-  mdb_env_info(impl_->env, &info);
-  return info.me_mapsize;
-}
-
-std::uint64_t LmdbEnv::file_bytes() const {
-  MDB_envinfo info{};
-  MDB_stat stat{};
-  mdb_env_info(impl_->env, &info);
-  mdb_env_stat(impl_->env, &stat);
-  return (info.me_last_pgno + 1) * stat.ms_psize;
+  return impl_->map_bytes();
 }
 
 Result<void> LmdbEnv::compact_to(const std::filesystem::path& directory) {
   const int code = mdb_env_copy2(impl_->env, directory.c_str(), MDB_CP_COMPACT);
-  if (code != 0) return fail(error_of("compact", code));
+  if (code != 0) return fail(impl_->failed("compact", code));
   return {};
 }
 
-bool LmdbEnv::in_place() const {
+bool LmdbEnv::trusted() const {
+  const std::lock_guard lock(impl_->seen_mutex);
   struct stat status {};
-  return whole() && ::stat(impl_->file.c_str(), &status) == 0 && status.st_ino == impl_->inode;
-}
-
-bool LmdbEnv::whole() const {
-  const std::int64_t length = impl_->length;
-  mdb_filehandle_t descriptor = -1;
-  struct stat status {};
-  return mdb_env_get_fd(impl_->env, &descriptor) == 0 && ::fstat(descriptor, &status) == 0 &&
-         status.st_size >= length;
+  if (impl_->distrusted || ::stat(impl_->file.c_str(), &status) != 0) return false;
+  const SeenFile now = SeenFile::of(status);
+  return impl_->writing ? impl_->seen.same_file(now) && now.bytes >= impl_->seen.bytes
+                        : impl_->seen.same(now);
 }
 
 }  // namespace kvboost::cache

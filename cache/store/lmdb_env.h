@@ -24,14 +24,15 @@ inline constexpr std::array<const char*, 4> kTableNames = {"blocks", "contents",
 using Bytes = std::span<const std::byte>;
 
 /// Codes of a failed call: kBusy when the map is full (grow or make room, then try again), kCorrupt when the
-/// file is damaged, kIo for what the system refused (its errno in the message).
+/// file is damaged, kIo for what the system refused (a full disk by that name and with a remedy, else its
+/// errno in the message).
 class LmdbEnv {
  public:
   class Read;
   class Write;
 
   /// Opens or creates `directory`/data.mdb with a map of at least `map_bytes`. A file that is damaged or cut
-  /// short is kCorrupt, found before a page of it is read.
+  /// short is kCorrupt, found before LMDB sees a page of it (tree_check.h).
   [[nodiscard]] static Result<std::unique_ptr<LmdbEnv>> open(const std::filesystem::path& directory,
                                                              std::uint64_t map_bytes);
   ~LmdbEnv();
@@ -50,14 +51,11 @@ class LmdbEnv {
   /// Sets the map's size; kBusy when reads do not end.
   [[nodiscard]] Result<void> resize(std::uint64_t map_bytes);
   [[nodiscard]] std::uint64_t map_bytes() const;
-  /// Bytes of the file that hold data or free pages.
-  [[nodiscard]] std::uint64_t file_bytes() const;
   /// A copy without free pages into `directory`, which must be empty.
   [[nodiscard]] Result<void> compact_to(const std::filesystem::path& directory);
-  /// Whether the file has the length it had: where it was cut short under us, reading its map is SIGBUS.
-  [[nodiscard]] bool whole() const;
-  /// Whether the file is whole, and still the one in the directory: it may have been removed under us.
-  [[nodiscard]] bool in_place() const;
+  /// Whether the file is still in its place, nobody else has changed it, and no call found it damaged. Else
+  /// reading on may be a crash: open it anew, which checks it.
+  [[nodiscard]] bool trusted() const;
 
  private:
   struct Impl;
@@ -92,13 +90,13 @@ class LmdbEnv::Write {
   /// Absent is fine. With `value`, that one of several (kContents).
   [[nodiscard]] Result<void> erase(Table table, Bytes key, std::optional<Bytes> value = {});
   [[nodiscard]] Result<std::optional<Bytes>> get(Table table, Bytes key);
-  [[nodiscard]] Result<void> clear(Table table);
 
  private:
   friend class LmdbEnv;
-  Write(void* txn, const unsigned* dbi) : txn_(txn), dbi_(dbi) {}
+  Write(LmdbEnv::Impl& env, void* txn) : env_(env), txn_(txn) {}
+  [[nodiscard]] Result<void> check_large(Table table, Bytes key);
+  LmdbEnv::Impl& env_;
   void* txn_;
-  const unsigned* dbi_;
 };
 
 }  // namespace kvboost::cache

@@ -71,7 +71,7 @@ Result<void> LmdbStore::load_meta(LmdbEnv& env) {
 
 /// After the limit was lowered: evicts, then has the file written anew without its free pages.
 Result<void> LmdbStore::shrink_to_limit() {
-  if (file_->bytes() <= file_->limits().max_bytes) return {};
+  if (file_->bytes() <= file_->room()) return {};
   if (const std::uint64_t held = held_bytes(); held > logical_limit()) {
     if (auto evicted = evict(held - logical_limit()); !evicted) return fail(evicted.error());
   }
@@ -90,7 +90,8 @@ std::uint64_t LmdbStore::pinned_bytes() const {
 
 /// Records may fill the file but for what trees, free lists and a half-used page at each record's end take.
 std::uint64_t LmdbStore::logical_limit() const {
-  return file_->limits().max_bytes - file_->limits().max_bytes / 8;
+  const std::uint64_t room = file_->room();
+  return room - room / 8;
 }
 
 Result<bool> LmdbStore::read(const Digest& prefix_key, bool use, const Opener& open) {
@@ -161,6 +162,7 @@ Result<std::vector<Digest>> LmdbStore::prefixes_of(const Digest& content_key) {
 }
 
 bool LmdbStore::contains(const Digest& prefix_key) {
+  if (!file_->heal()) return false;
   const std::lock_guard lock(mutex_);
   return order_.find(prefix_key) != nullptr;
 }
