@@ -219,6 +219,8 @@ Result<void> LmdbStore::put_once(const SealedRecord& record) {
   });
   if (!written) return written;
   const std::lock_guard lock(mutex_);
+  const bool pinned = order_.is_pinned(info.prefix_key);
+  if (std::exchange(entry.pinned, pinned) != pinned) used_.insert(info.prefix_key);  // said during the write
   order_.insert(info.prefix_key, entry);
   return {};
 }
