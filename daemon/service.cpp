@@ -171,16 +171,15 @@ Result<std::filesystem::path> Service::chosen_model() const {
 
 protocol::StatusResult Service::status() const {
   const ModelHost::Snapshot model = models_.snapshot();
-  const Scheduler::Load engine = engine_thread_.load();
-  const Scheduler::Load workers = workers_.load();
   protocol::StatusResult status;
   status.version = places_.version;
   status.build = places_.build;
   status.pid = ::getpid();
   status.uptime_s = std::chrono::duration<double>(Clock::now() - started_).count();
-  status.running =
-      std::max(0, engine.running + workers.running - (model.state == ModelHost::State::kLoading ? 1 : 0));
-  status.queued = engine.queued + workers.queued;
+  status.queued = engine_thread_.load().queued + workers_.load().queued;
+  // Those that are not answered yet, but for the one that asks: a job may go on for a moment after its
+  // answer.
+  status.running = std::max(0, server_.counts().running - 1 - status.queued);
   if (server_.is_leaving()) {
     status.state = "leaving";
   } else if (model.state == ModelHost::State::kLoading) {

@@ -126,7 +126,8 @@ void ModelHost::start_load_locked(std::unique_lock<std::mutex>& lock) {
   engine_thread_->submit(Priority::kAsk,
                          {.run = [this] { load(); },
                           .drop = [this](Error error) { finish_load(fail(std::move(error))); },
-                          .stop = closing_.get_token()});
+                          .stop = closing_.get_token(),
+                          .is_request = false});
   lock.lock();
 }
 
@@ -209,7 +210,8 @@ std::chrono::steady_clock::time_point ModelHost::unload_if_idle(std::chrono::dur
                                                  log::info("unloaded the model: idle");
                                                },
                                            .drop = [](const Error&) {},
-                                           .stop = closing_.get_token()});
+                                           .stop = closing_.get_token(),
+                                           .is_request = false});
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(idle);
 }
 

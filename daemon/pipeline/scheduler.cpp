@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <exception>
 #include <map>
@@ -61,7 +62,7 @@ struct Scheduler::State {
     if (queue.empty() || (limit && queue.begin()->first.priority >= *limit)) return nullptr;
     EntryRef entry = std::move(queue.begin()->second);
     queue.erase(queue.begin());
-    ++running;
+    if (entry->job.is_request) ++running;
     return entry;
   }
 
@@ -88,7 +89,7 @@ struct Scheduler::State {
       log::error("a job failed: {}", error.what());
     }
     const std::lock_guard lock(mutex);
-    --running;
+    if (entry->job.is_request) --running;
   }
 
   void work() {
@@ -181,7 +182,8 @@ void Scheduler::close() {
 
 Scheduler::Load Scheduler::load() const {
   const std::lock_guard lock(state_->mutex);
-  return {state_->running, static_cast<std::int32_t>(state_->queue.size())};
+  const auto is_request = [](const auto& waiting) { return waiting.second->job.is_request; };
+  return {state_->running, static_cast<std::int32_t>(std::ranges::count_if(state_->queue, is_request))};
 }
 
 }  // namespace kvboost::daemon

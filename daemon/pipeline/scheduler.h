@@ -28,6 +28,7 @@ class Scheduler {
     /// at once, on the thread that asked for the stop.
     std::move_only_function<void(Error)> drop;
     std::stop_token stop;
+    bool is_request = true;  // else a part of one, or the daemon's own work: no Load counts it
   };
 
   struct Load {

@@ -205,7 +205,8 @@ void WarmPass::run_on_engine(const std::shared_ptr<GroupRun>& run,
                                      run_on_engine(run, lease);
                                    },
                                .drop = [this, run](Error error) { end_run(*run, fail(std::move(error))); },
-                               .stop = {}});
+                               .stop = {},
+                               .is_request = false});
 }
 
 void WarmPass::end_run(const GroupRun& run, Result<void> outcome) {

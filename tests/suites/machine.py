@@ -109,6 +109,13 @@ class Machine:
         assert len(daemons) == 1, f"{len(daemons)} daemons: {daemons}\n{self.log_text()}"
         return daemons[0]
 
+    def resident_bytes(self):
+        """The daemon's memory, swapped-out pages too, by its page tables: what statm tells, and so status, may be off by
+        some pages for each CPU."""
+        rollup = pathlib.Path(f"/proc/{self.only_daemon()}/smaps_rollup").read_text()
+        lines = (line.split() for line in rollup.splitlines()[1:])
+        return 1024 * sum(int(words[1]) for words in lines if words[0] in ("Rss:", "Swap:"))
+
     def wait_for(self, what, condition, patience=120):
         end = time.monotonic() + patience
         while not (value := condition()):

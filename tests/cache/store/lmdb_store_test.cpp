@@ -362,28 +362,6 @@ TEST_F(LmdbStoreTest, ReadersThatDiedLeaveNothingBehind) {
   EXPECT_LE(disk_use(), before + 4 * kMegabyte) << "pages of erased records are used again";
 }
 
-TEST_F(LmdbStoreTest, WhatIsSaidOfARecordWhileItIsWrittenHolds) {
-  const auto pinned = [](const LmdbStore& store) {
-    std::uint64_t sum = 0;
-    store.for_each([&](const Digest&, const EvictionOrder::Entry& entry) { sum += entry.pinned ? 1 : 0; });
-    return sum;
-  };
-  auto store = open(64 * kMegabyte);
-  constexpr int kRecords = 60;
-  for (int i = 0; i < kRecords; ++i) {
-    const bool last = i % 3 == 0;
-    store->set_pinned(prefix_key(i), !last);
-    std::jthread writer([&] { EXPECT_TRUE(store->put(record_of(i, 500'000)).has_value()); });
-    while (!store->contains(prefix_key(i))) {
-      store->set_pinned(prefix_key(i), !last);
-      store->set_pinned(prefix_key(i), last);
-    }
-  }
-  EXPECT_EQ(pinned(*store), kRecords / 3U);
-  store.reset();
-  EXPECT_EQ(pinned(*open(64 * kMegabyte)), kRecords / 3U);
-}
-
 TEST_F(LmdbStoreTest, ManyThreads) {
   auto store = open(16 * kMegabyte);
   std::vector<std::jthread> threads;

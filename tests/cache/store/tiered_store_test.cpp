@@ -49,6 +49,30 @@ TEST_F(TieredStoreTest, WhatDoesNotFitMemoryIsFoundWhileItIsQueuedAndAfter) {
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(has(*store, i, 500'000));
 }
 
+TEST_F(TieredStoreTest, WhatIsSaidOfARecordWhileItIsWrittenHolds) {
+  const auto pinned = [](TieredStore& store) {
+    std::uint64_t sum = 0;
+    store.for_each([&](const Digest&, const TieredStore::Item& item) { sum += item.entry.pinned ? 1 : 0; });
+    return sum;
+  };
+  auto store = open(1000);
+  constexpr int kRecords = 60;
+  for (int i = 0; i < kRecords; ++i) {
+    const bool last = i % 3 == 0;
+    store->set_pinned(prefix_key(i), !last);
+    ASSERT_TRUE(store->put(record_of(i, 500'000)).has_value());
+    bool written = false;
+    do {
+      written = store->disk()->contains(prefix_key(i));
+      store->set_pinned(prefix_key(i), !last);
+      store->set_pinned(prefix_key(i), last);
+    } while (!written);
+  }
+  EXPECT_EQ(pinned(*store), kRecords / 3U);
+  store.reset();
+  EXPECT_EQ(pinned(*open(1000)), kRecords / 3U);
+}
+
 TEST_F(TieredStoreTest, AFullQueueRefusesAndThoseWithTimeWait) {
   {
     auto store = open(1000, 400'000);
