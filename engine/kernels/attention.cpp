@@ -126,6 +126,10 @@ class Attention {
       T* out = call_.output + rows_at(unit, token);
       for (std::int32_t g = 0; g < group_; ++g, out += head_dim_) {
         const auto row = static_cast<std::size_t>(token) * group_ + g;
+        if (call_.log_weight != nullptr) {
+          call_.log_weight[rows_at(unit, token) / head_dim_ + g] =
+              unit.reference[row] + std::log2(unit.weight[row]);
+        }
         const float scale = 1.0F / unit.weight[row];
         const float* sum = unit.output.data() + row * head_dim_;
         for (std::int32_t d = 0; d < head_dim_; ++d) out[d] = narrow<T>(sum[d] * scale);

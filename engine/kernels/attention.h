@@ -72,6 +72,24 @@ inline constexpr float kNoReference = -1e30F;
 void attend(const AttentionUnit<BFloat16>& unit);
 void attend(const AttentionUnit<float>& unit);
 
+/// Rows of a unit, and what they pay to the cells of tiles [tile_begin, tile_end).
+template <class T>
+struct ShareUnit {
+  const T* queries = nullptr;             // (n_rows, head_dim), times scale * log2(e)
+  const VisibleCells* visible = nullptr;  // (n_rows)
+  const float* log_weight = nullptr;      // (n_rows): log2 of the sum of 2^score over all that a row sees
+  std::int32_t n_rows = 0;
+  std::int32_t head = 0;
+  KvTiles<T> tiles;
+  std::int32_t tile_begin = 0;
+  std::int32_t tile_end = 0;
+  float* shares = nullptr;  // (cells of the tiles): gets the sum over the rows of 2^(score - log_weight)
+};
+
+/// Adds to the shares of one unit, on the calling thread. CPUs as of `attend`.
+void add_shares(const ShareUnit<BFloat16>& unit);
+void add_shares(const ShareUnit<float>& unit);
+
 template <class T>
 struct AttentionCall {
   const T* queries = nullptr;             // (n_tokens, n_heads, head_dim), rotated, times scale * log2(e)
@@ -79,7 +97,8 @@ struct AttentionCall {
   KvTiles<T> tiles;
   std::int32_t n_heads = 0;
   std::int32_t n_kv_heads = 0;
-  T* output = nullptr;  // (n_tokens, n_heads, head_dim)
+  T* output = nullptr;          // (n_tokens, n_heads, head_dim)
+  float* log_weight = nullptr;  // (n_tokens, n_heads), where wanted: log2 of the sum of 2^score
 };
 
 /// Gives up early, leaving `output` unspecified, when `stop` is requested.

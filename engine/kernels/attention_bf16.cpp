@@ -99,20 +99,26 @@ inline void add_values(const BFloat16* weights, const BFloat16* values, int head
   }
 }
 
+/// (Rows, 64) products of queries and the keys of a tile.
+template <int Rows>
+inline __attribute__((always_inline)) void score_tile(const BFloat16* queries, const BFloat16* keys,
+                                                      int head_dim, __m512 (&scores)[Rows][4]) {
+  for (auto& of_row : scores) {
+    for (auto& score : of_row) score = _mm512_setzero_ps();
+  }
+  multiply_add<Rows, 4>(queries, head_dim, keys, 2 * kTileCells, head_dim / 2, scores);
+}
+
 template <int Rows>
 void attend_rows(const AttentionUnit<BFloat16>& unit, int row, int tile, RowState* states) {
   const int head_dim = unit.tiles.head_dim;
-  const BFloat16* keys = unit.tiles.keys(unit.head, tile);
   const BFloat16* values = unit.tiles.values(unit.head, tile);
   const int cell = tile * kTileCells;
   float* output = unit.output + static_cast<std::ptrdiff_t>(row) * head_dim;
 
   __m512 scores[Rows][4];
-  for (auto& of_row : scores) {
-    for (auto& score : of_row) score = _mm512_setzero_ps();
-  }
-  multiply_add<Rows, 4>(unit.queries + static_cast<std::ptrdiff_t>(row) * head_dim, head_dim, keys,
-                        2 * kTileCells, head_dim / 2, scores);
+  score_tile<Rows>(unit.queries + static_cast<std::ptrdiff_t>(row) * head_dim,
+                   unit.tiles.keys(unit.head, tile), head_dim, scores);
 
   alignas(64) BFloat16 weights[Rows * kTileCells];
   for (int r = 0; r < Rows; ++r) {
@@ -147,6 +153,24 @@ void attend_rows(const AttentionUnit<BFloat16>& unit, int row, int tile, RowStat
   for (; d < head_dim; d += kLanes) add_values<Rows, 1>(weights, values + 2 * d, head_dim, output + d);
 }
 
+template <int Rows>
+void share_rows(const ShareUnit<BFloat16>& unit, int row, int tile) {
+  const int head_dim = unit.tiles.head_dim;
+  __m512 scores[Rows][4];
+  score_tile<Rows>(unit.queries + static_cast<std::ptrdiff_t>(row) * head_dim,
+                   unit.tiles.keys(unit.head, tile), head_dim, scores);
+  float* shares = unit.shares + (tile - unit.tile_begin) * kTileCells;
+  for (int v = 0; v < 4; ++v) {
+    __m512 sum = _mm512_loadu_ps(shares + v * kLanes);
+    for (int r = 0; r < Rows; ++r) {
+      const __mmask16 lanes = visible_lanes(unit.visible[row + r], tile * kTileCells + v * kLanes);
+      const __m512 log_weight = _mm512_set1_ps(unit.log_weight[row + r]);
+      sum = _mm512_mask_add_ps(sum, lanes, sum, power_of_two(_mm512_sub_ps(scores[r][v], log_weight)));
+    }
+    _mm512_storeu_ps(shares + v * kLanes, sum);
+  }
+}
+
 }  // namespace
 
 void attend(const AttentionUnit<BFloat16>& unit) {
@@ -164,6 +188,17 @@ void attend(const AttentionUnit<BFloat16>& unit) {
   for (int r = 0; r < unit.n_rows; ++r) {
     unit.reference[r] = states[r].reference;
     unit.weight[r] = _mm512_reduce_add_ps(states[r].weight);
+  }
+}
+
+void add_shares(const ShareUnit<BFloat16>& unit) {
+  using Step = void (*)(const ShareUnit<BFloat16>&, int, int);
+  static constexpr Step kSteps[kRows] = {share_rows<1>, share_rows<2>, share_rows<3>,
+                                         share_rows<4>, share_rows<5>, share_rows<6>};
+  for (int tile = unit.tile_begin; tile < unit.tile_end; ++tile) {
+    for (int row = 0; row < unit.n_rows; row += kRows) {
+      kSteps[std::min(kRows, unit.n_rows - row) - 1](unit, row, tile);
+    }
   }
 }
 

@@ -78,16 +78,20 @@ HWY_INLINE void multiply_add(const float* a, std::size_t lda, const float* b, st
   }
 }
 
-/// Turns one row's scores over a tile into weights, after moving the row's reference where needed.
-HWY_INLINE void weigh_row(const AttentionUnit<float>& unit, int row, int tile, float* scores) {
-  const FloatTag d;
-  const auto lanes = static_cast<int>(hn::Lanes(d));
-  const VisibleCells visible = unit.visible[row];
+/// Scores of cells that the row does not see, out of reach.
+HWY_INLINE void hide(VisibleCells visible, int tile, float* scores) {
   const int cell = tile * kTileCells;
   const int first = std::clamp(visible.first - cell, 0, kTileCells);
   const int end = std::clamp(visible.last + 1 - cell, 0, kTileCells);
   std::fill(scores, scores + first, kHidden);
   std::fill(scores + std::max(first, end), scores + kTileCells, kHidden);
+}
+
+/// Turns one row's scores over a tile into weights, after moving the row's reference where needed.
+HWY_INLINE void weigh_row(const AttentionUnit<float>& unit, int row, int tile, float* scores) {
+  const FloatTag d;
+  const auto lanes = static_cast<int>(hn::Lanes(d));
+  hide(unit.visible[row], tile, scores);
   auto most = load(scores);
   for (int i = lanes; i < kTileCells; i += lanes) most = hn::Max(most, load(scores + i));
   const float largest = hn::GetLane(hn::MaxOfLanes(d, most));
@@ -120,6 +124,34 @@ HWY_INLINE void attend_rows(const AttentionUnit<float>& unit, int row, int tile)
                      unit.output + offset, head_dim);
 }
 
+template <int Rows>
+HWY_INLINE void share_rows(const ShareUnit<float>& unit, int row, int tile) {
+  const FloatTag d;
+  const auto lanes = static_cast<int>(hn::Lanes(d));
+  const int head_dim = unit.tiles.head_dim;
+  HWY_ALIGN float scores[Rows * kTileCells] = {};
+  multiply_add<Rows>(unit.queries + static_cast<std::ptrdiff_t>(row) * head_dim, head_dim,
+                     unit.tiles.keys(unit.head, tile), kTileCells, head_dim, kTileCells, scores, kTileCells);
+  for (int r = 0; r < Rows; ++r) hide(unit.visible[row + r], tile, scores + r * kTileCells);
+  float* shares = unit.shares + (tile - unit.tile_begin) * kTileCells;
+  for (int i = 0; i < kTileCells; i += lanes) {
+    auto sum = load(shares + i);
+    for (int r = 0; r < Rows; ++r) {
+      const auto log_weight = hn::Set(d, unit.log_weight[row + r]);
+      sum = hn::Add(sum, power_of_two(hn::Sub(load(scores + r * kTileCells + i), log_weight)));
+    }
+    store(sum, shares + i);
+  }
+}
+
+void ShareF32(const ShareUnit<float>& unit) {
+  for (int tile = unit.tile_begin; tile < unit.tile_end; ++tile) {
+    int row = 0;
+    for (; row + kMostRows <= unit.n_rows; row += kMostRows) share_rows<kMostRows>(unit, row, tile);
+    for (; row < unit.n_rows; ++row) share_rows<1>(unit, row, tile);
+  }
+}
+
 void AttendF32(const AttentionUnit<float>& unit) {
   std::fill_n(unit.output, static_cast<std::ptrdiff_t>(unit.n_rows) * unit.tiles.head_dim, 0.0F);
   std::fill_n(unit.reference, unit.n_rows, kNoReference);
@@ -140,9 +172,13 @@ HWY_AFTER_NAMESPACE();
 namespace kvboost::engine {
 
 HWY_EXPORT(AttendF32);
+HWY_EXPORT(ShareF32);
 
 void attend(const AttentionUnit<float>& unit) {
   HWY_DYNAMIC_DISPATCH(AttendF32)(unit);
+}
+void add_shares(const ShareUnit<float>& unit) {
+  HWY_DYNAMIC_DISPATCH(ShareF32)(unit);
 }
 
 }  // namespace kvboost::engine

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // add_shares: how much of their attention some tokens pay to each cell. Attention itself never has these
-// probabilities at hand (attention.h); here the scores of a few tokens are kept, so this is for short runs
-// (a question), not for reading. Called on the engine thread, spreads over its threads.
+// probabilities at hand (attention.h), but leaves each row's weight, and with it the scores are gone through
+// once more: about half of an attention. Called on the engine thread, spreads over its threads.
 #pragma once
 
 #include <span>
@@ -11,7 +11,8 @@
 namespace kvboost::engine {
 
 /// Adds to shares[cell] the sum over all tokens and heads of the call of their attention probability for it.
-/// Cells from shares.size() on take part in the softmax and are not told of. `call.output` is not used.
+/// Cells from shares.size() on take part in the softmax and are not told of. `attention` must have filled
+/// `call.log_weight`; `call.output` is not used.
 template <class T>
 void add_shares(const AttentionCall<T>& call, std::span<float> shares);
 

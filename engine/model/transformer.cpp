@@ -59,6 +59,7 @@ class TypedTransformer final : public Transformer {
       local_angles = local_rope_.angles(input.positions);
       window = visible_cells(kv, input, spec_.sliding_window);
     }
+    std::vector<float> log_weight(input.share != nullptr ? n * spec_.n_heads : 0);
     const std::int32_t end_layer = input.end_layer > 0 ? input.end_layer : spec_.n_layers;
     for (std::int32_t l = 0; l < end_layer; ++l) {
       const LayerWeights<T>& layer = weights_.layers[l];
@@ -70,12 +71,13 @@ class TypedTransformer final : public Transformer {
       finish_heads(layer, n);
       if (input.capture != nullptr) capture(l, n, *input.capture, input.capture_at);
       rotate_heads(local ? local_angles : angles, tiles, input.cells);
+      const bool shared = input.share != nullptr && l >= input.share->first_layer;
       const AttentionCall<T> call{
-          queries_.data(), local ? window : everything, tiles, spec_.n_heads, spec_.n_kv_heads,
-          attended_.data()};
-      if (input.share != nullptr && l >= input.share->first_layer) add_shares<T>(call, input.share->of_cell);
-      if (l + 1 == input.end_layer) break;  // what comes behind would not be looked at
+          queries_.data(),  local ? window : everything,         tiles, spec_.n_heads, spec_.n_kv_heads,
+          attended_.data(), shared ? log_weight.data() : nullptr};
       attention<T>(call, input.stop);
+      if (shared) add_shares<T>(call, input.share->of_cell);
+      if (l + 1 == input.end_layer) break;  // what comes behind would not be looked at
       if (input.stop.stop_requested()) return false;
       layer.output.multiply(attended_.data(), rows, projected_.data());
       add_to_stream(layer.post_attention_norm, n);

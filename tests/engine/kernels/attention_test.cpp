@@ -67,7 +67,9 @@ void compare(const Case& c, double tolerance) {
     visible.push_back({c.window == 0 ? 0 : std::max(0, cell - c.window + 1), cell});
   }
   std::vector<T> output(queries.size());
-  const AttentionCall<T> call{queries.data(), visible, tiles, c.n_heads, c.n_kv_heads, output.data()};
+  std::vector<float> log_weight(static_cast<std::size_t>(c.n_tokens) * c.n_heads);
+  const AttentionCall<T> call{queries.data(), visible,          tiles, c.n_heads, c.n_kv_heads,
+                              output.data(),  log_weight.data()};
   attention<T>(call, {});
   std::vector<float> shares(c.depth);
   add_shares<T>(call, shares);
