@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "daemon/evict_choice.h"
+#include "daemon/pipeline/file_blocks.h"
 #include "daemon/prompt/named_paths.h"
 
 namespace kvboost::daemon {
@@ -17,11 +18,6 @@ namespace {
 using cache::ManifestChunk;
 using cache::ManifestFile;
 using cache::TieredStore;
-
-/// Openings of files are stored as chunks are, but are no chunk of the file.
-bool is_opening(const ManifestChunk& chunk) {
-  return chunk.begin == chunk.end;
-}
 
 std::string codec_name(const cache::RecordRef& record) {
   const auto codecs = cache::codecs_of(record.info().shape, record.payload());

@@ -21,7 +21,8 @@ std::uint64_t bytes_of(const CapturedRun& run) {
   return run.block.data.size() * sizeof(std::uint16_t);
 }
 
-/// The tokens [first, first + n_tokens) of a block, as a block.
+}  // namespace
+
 engine::KvBlock slice(const engine::KvBlock& run, std::int32_t first, std::int32_t n_tokens) {
   engine::KvBlock block{run.shape, n_tokens, {}};
   block.data.reserve(2 * block.plane() * run.shape.n_layers);
@@ -33,8 +34,6 @@ engine::KvBlock slice(const engine::KvBlock& run, std::int32_t first, std::int32
   }
   return block;
 }
-
-}  // namespace
 
 BlockCache::BlockCache(const Options& options) : codec_(options.codec) {
   std::unique_ptr<cache::LmdbStore> disk;

@@ -38,6 +38,9 @@ struct BlockCut {
   std::int32_t n_tokens = 0;
 };
 
+/// The tokens [first, first + n_tokens) of a block, as a block.
+[[nodiscard]] engine::KvBlock slice(const engine::KvBlock& run, std::int32_t first, std::int32_t n_tokens);
+
 /// What a prefill gave, to be cut and stored.
 struct CapturedRun {
   Digest model{};           // fingerprint

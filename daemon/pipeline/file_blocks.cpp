@@ -45,4 +45,15 @@ cache::ManifestFile manifest_of(const std::vector<BlockGroup>& groups, const Dig
   return file;
 }
 
+std::vector<KeptGroup> kept_groups(const cache::ManifestFile& file) {
+  std::vector<KeptGroup> groups;
+  const KeptGroup all = file.chunks;
+  for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
+    end = begin + 1;
+    while (end < all.size() && !is_opening(all[end])) ++end;
+    groups.push_back(all.subspan(begin, end - begin));
+  }
+  return groups;
+}
+
 }  // namespace kvboost::daemon

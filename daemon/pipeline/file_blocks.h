@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -37,5 +38,14 @@ inline constexpr std::size_t kFirstChunk = 2;
 /// What the manifest keeps of them: openings and chunks. `text` and `context` as in ManifestFile.
 [[nodiscard]] cache::ManifestFile manifest_of(const std::vector<BlockGroup>& groups, const Digest& text,
                                               const Digest& context);
+
+/// In the manifest an opening is what has no text.
+[[nodiscard]] inline bool is_opening(const cache::ManifestChunk& part) {
+  return part.begin == part.end;
+}
+
+/// The groups again, by what the manifest keeps of them: each is an opening and its chunks. Borrowed.
+using KeptGroup = std::span<const cache::ManifestChunk>;
+[[nodiscard]] std::vector<KeptGroup> kept_groups(const cache::ManifestFile& file);
 
 }  // namespace kvboost::daemon

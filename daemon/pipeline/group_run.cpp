@@ -1,15 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/pipeline/group_run.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
+#include <vector>
 
 namespace kvboost::daemon {
 namespace {
 
-// Tokens that are computed in one go, and lost when it is stopped: fewer make the engine slow, since each go
-// reads all weights.
+using Clock = std::chrono::steady_clock;
+
+// What is read in one go. The engine is the faster the less often it has to begin anew, and what it gives is
+// held in memory until the go ends.
 constexpr std::size_t kPieceTokens = 512;
+constexpr std::size_t kPieceBytes = 64'000'000;
+
+/// Hands on what the engine has given of a piece so far, whole parts only.
+class PieceStore {
+ public:
+  PieceStore(const Digest& model, const engine::KvBlock& given, std::span<const BlockPart> parts,
+             BlockCache& blocks)
+      : model_(model), given_(given), parts_(parts), blocks_(blocks) {}
+
+  /// The engine is through with the piece's first `done` tokens. Returns how many parts that completes.
+  std::size_t advance(std::int32_t done) {
+    CapturedRun run;
+    run.model = model_;
+    const std::int32_t begin = stored_tokens_;
+    while (stored_parts_ < parts_.size() && stored_tokens_ + size_of(parts_[stored_parts_]) <= done) {
+      const BlockPart& part = parts_[stored_parts_++];
+      run.cuts.push_back({part.key, stored_tokens_ - begin, size_of(part)});
+      stored_tokens_ += size_of(part);
+    }
+    const std::size_t completed = run.cuts.size();
+    if (completed == 0) return 0;
+    const auto now = Clock::now();
+    run.ms_per_token = std::chrono::duration<float, std::milli>(now - std::exchange(since_, now)).count() /
+                       static_cast<float>(std::max(done - std::exchange(done_, done), 1));
+    run.block = slice(given_, begin, stored_tokens_ - begin);
+    blocks_.store_behind(std::move(run));
+    return completed;
+  }
+
+ private:
+  static std::int32_t size_of(const BlockPart& part) { return static_cast<std::int32_t>(part.tokens.size()); }
+
+  const Digest& model_;
+  const engine::KvBlock& given_;
+  const std::span<const BlockPart> parts_;
+  BlockCache& blocks_;
+  std::size_t stored_parts_ = 0;
+  std::int32_t stored_tokens_ = 0;
+  std::int32_t done_ = 0;
+  Clock::time_point since_ = Clock::now();
+};
 
 }  // namespace
 
@@ -36,36 +81,44 @@ Result<bool> GroupRun::run(LoadedModel& model, BlockCache& blocks, const std::st
   return true;
 }
 
-/// The parts from the next one on that are not stored, up to a piece of them.
+/// The parts from the next one on that are not stored, up to a piece of them. One that is stopped leaves the
+/// sequence as it was, and what it has handed on is loaded when it is run again.
 Result<bool> GroupRun::compute(LoadedModel& model, BlockCache& blocks, const std::stop_token& stop) {
-  CapturedRun run;
-  run.model = model.names->model;
+  const std::size_t end = end_of_piece(model, blocks);
   std::vector<engine::TokenId> tokens;
-  std::size_t end = next_;
-  std::int64_t chunks = 0;
-  while (end < end_ && tokens.size() < kPieceTokens &&
-         (end == next_ || !blocks.has(group_[end].key.prefix))) {
-    chunks += end >= kFirstChunk ? 1 : 0;
-    const BlockPart& part = group_[end++];
-    run.cuts.push_back(
-        {part.key, static_cast<std::int32_t>(tokens.size()), static_cast<std::int32_t>(part.tokens.size())});
+  for (const BlockPart& part : parts(next_, end)) {
     tokens.insert(tokens.end(), part.tokens.begin(), part.tokens.end());
   }
+  engine::KvBlock given;
+  PieceStore store(model.names->model, given, parts(next_, end), blocks);
   engine::PrefillOptions options;
-  options.capture = &run.block;
+  options.capture = &given;
   options.stop = stop;
-  const auto start = std::chrono::steady_clock::now();
+  options.progress = [&, at = next_](std::int32_t done) mutable {
+    std::int64_t n_chunks = 0, n_tokens = 0;
+    for (const std::size_t last = at + store.advance(done); at < last; ++at) {
+      n_chunks += at >= kFirstChunk ? 1 : 0;
+      n_tokens += at > 0 ? std::ssize(group_[at].tokens) : 0;
+    }
+    if (n_tokens > 0 && tell_) tell_(n_chunks, n_tokens);
+  };
   if (auto read = model.engine->prefill(*sequence_, tokens, options); !read) {
     if (read.error().code == ErrorCode::kCancelled) return false;
     return fail(read.error());
   }
-  const std::chrono::duration<float, std::milli> took = std::chrono::steady_clock::now() - start;
-  run.ms_per_token = took.count() / static_cast<float>(tokens.size());
-  computed_chunks_ += chunks;
-  computed_tokens_ += static_cast<std::int64_t>(tokens.size());
-  blocks.store_behind(std::move(run));
   next_ = end;
   return true;
+}
+
+std::size_t GroupRun::end_of_piece(const LoadedModel& model, BlockCache& blocks) const {
+  const std::size_t most =
+      std::max(kPieceTokens, kPieceBytes / model.engine->spec().kv_shape().bytes_per_token());
+  std::size_t end = next_;
+  std::size_t tokens = 0;
+  while (end < end_ && tokens < most && (end == next_ || !blocks.has(group_[end].key.prefix))) {
+    tokens += group_[end++].tokens.size();
+  }
+  return end;
 }
 
 }  // namespace kvboost::daemon

@@ -15,6 +15,18 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kRunsAhead = 2;
+constexpr std::size_t kMostCutBytes = 64'000'000;  // files beyond that are cut again when their turn comes
+constexpr auto kReportPause = std::chrono::milliseconds(50);
+
+std::size_t size_of(const std::vector<BlockGroup>& groups) {
+  std::size_t bytes = 0;
+  for (const BlockGroup& group : groups) {
+    for (const BlockPart& part : group) {
+      bytes += sizeof(part) + part.tokens.size() * sizeof(engine::TokenId);
+    }
+  }
+  return bytes;
+}
 
 std::unexpected<Error> cancelled() {
   return fail(ErrorCode::kCancelled, "cancelled; what is done is kept");
@@ -44,6 +56,7 @@ Result<protocol::WarmResult> WarmPass::run() {
   if (!computed) return fail(computed.error());
   parts_.blocks.flush();
   report("warming", {});
+  report_now();
   result_.computed_chunks = computed_chunks_;  // what it really was: files may have changed meanwhile
   result_.computed_tokens = computed_tokens_;
   result_.stored_bytes = progress_.bytes;
@@ -71,6 +84,8 @@ Result<void> WarmPass::use_model() {
   for (const Digest& digest : {names_->context, cache::digest_of(request_.repository->chunks().options())}) {
     hasher.update(std::as_bytes(std::span(digest.bytes)));
   }
+  const auto context = static_cast<std::size_t>(model.engine->info().context);
+  hasher.update_u64(kGroupTokens).update_u64(std::min(context, 2 * kGroupTokens));
   manifest_context_ = hasher.finish();
   lease_ = std::make_shared<ModelHost::Lease>(std::move(*lease));
   return {};
@@ -81,31 +96,12 @@ Result<void> WarmPass::survey() {
   for (const std::string& path : request_.files) {
     if (stop_.stop_requested()) return cancelled();
     report("reading", path);
-    const auto file = cut(path);
-    ++progress_.files_done;
-    if (!file) {
+    if (const auto text = request_.repository->read(path)) {
+      survey(path, *text);
+    } else {
       result_.skipped.push_back({path, "cannot be read any more"});
-      continue;
     }
-    ++result_.files;
-    std::int64_t later = 0;
-    bool missing = false;
-    for (const BlockGroup& group : file->groups) {
-      const Need need = need_of(group);
-      result_.chunks += std::ssize(group) - static_cast<std::int64_t>(kFirstChunk);
-      for (const BlockPart& part : group) result_.tokens += std::ssize(part.tokens);
-      result_.computed_chunks += need.chunks;
-      result_.computed_tokens += need.tokens;
-      later += need.later;
-      missing = missing || need.end > 0;
-    }
-    result_.later_chunks += later;
-    if (later > 0) to_renew_.push_back(path);
-    if (missing) {
-      to_compute_.push_back(path);
-    } else if (!request_.dry_run) {
-      (void)parts_.manifest.put(result_.root, path, manifest_of(file->groups, file->text, manifest_context_));
-    }
+    ++progress_.files_done;
   }
   if (request_.whole_tree && !request_.dry_run) {
     (void)parts_.manifest.keep_only(result_.root, {request_.files.begin(), request_.files.end()});
@@ -113,16 +109,48 @@ Result<void> WarmPass::survey() {
   return {};
 }
 
+void WarmPass::survey(const std::string& path, const std::string& text) {
+  const Digest digest = sha256(text);
+  auto file = known(path, digest);
+  Missing missing{.path = path};
+  if (!file) {
+    missing.cut = cut(path, text, digest);
+    file = kept(*missing.cut);
+  }
+  const Need need = need_of(*file);
+  ++result_.files;
+  for (const cache::ManifestChunk& part : file->chunks) {
+    result_.chunks += is_opening(part) ? 0 : 1;
+    result_.tokens += part.tokens;
+  }
+  result_.computed_chunks += need.chunks;
+  result_.computed_tokens += need.tokens;
+  result_.later_chunks += need.later;
+  if (need.later > 0) to_renew_.insert(path);
+  const bool nothing_missing = std::ranges::all_of(need.ends, [](std::size_t end) { return end == 0; });
+  if (request_.dry_run) return;
+  if (nothing_missing) {
+    if (missing.cut) (void)parts_.manifest.put(result_.root, path, *file);
+    return;
+  }
+  missing.tokens = need.tokens;
+  if (missing.cut) {
+    cut_bytes_ += size_of(missing.cut->groups);
+    if (cut_bytes_ > kMostCutBytes) missing.cut.reset();
+  }
+  missing_.push_back(std::move(missing));
+}
+
 Result<void> WarmPass::compute_all() {
-  progress_.files = std::ssize(to_compute_);
+  progress_.files = std::ssize(missing_);
   progress_.files_done = 0;
   progress_.tokens = result_.computed_tokens;
-  for (const std::string& path : to_compute_) {
+  for (Missing& file : missing_) {
     if (auto used = use_model(); !used) return used;
-    report("warming", path);
+    report("warming", file.path);
     if (disk_is_full()) {
-      result_.skipped.push_back({path, "the cache has no more room: set a larger max_disk"});
-    } else if (auto computed = compute(path); !computed) {
+      result_.skipped.push_back({file.path, "the cache has no more room: set a larger max_disk"});
+    } else if (auto computed = compute(file); !computed) {
       return computed;
     }
     ++progress_.files_done;
@@ -130,62 +158,94 @@ Result<void> WarmPass::compute_all() {
   return {};
 }
 
-Result<void> WarmPass::compute(const std::string& path) {
-  const auto file = cut(path);
-  if (!file) return {};  // removed meanwhile
+/// The file as it is now. Less may be missing of it than was when it was looked at, where other files have
+/// the same content.
+Result<void> WarmPass::compute(Missing& file) {
+  const auto text = request_.repository->read(file.path);
+  if (!text) return {};  // removed meanwhile
+  const Digest digest = sha256(*text);
+  Cut now = file.cut && file.cut->text == digest ? std::move(*file.cut) : cut(file.path, *text, digest);
+  file.cut.reset();
+  const cache::ManifestFile kept_file = kept(now);
+  const Need need = need_of(kept_file);
+  progress_.tokens += need.tokens - file.tokens;
+  if (need.later > 0) to_renew_.insert(file.path);
   // First, so that its blocks count as referenced from the moment they are stored. That it fails costs them
   // their rank, no more.
-  (void)parts_.manifest.put(result_.root, path, manifest_of(file->groups, file->text, manifest_context_));
-  for (const BlockGroup& group : file->groups) {
-    const Need need = need_of(group);
-    if (need.end == 0) continue;
+  (void)parts_.manifest.put(result_.root, file.path, kept_file);
+  for (std::size_t i = 0; i < now.groups.size(); ++i) {
+    if (need.ends[i] == 0) continue;
     if (auto waited = wait_for_runs(kRunsAhead - 1); !waited) return waited;
     if (stop_.stop_requested() || !parts_.blocks.wait_for_room(stop_)) return cancelled();
-    report("warming", path);
-    submit(std::make_shared<GroupRun>(group, need.end));
+    report("warming", file.path);
+    submit(std::move(now.groups[i]), need.ends[i]);
   }
   return {};
 }
 
-std::optional<WarmPass::Cut> WarmPass::cut(const std::string& path) const {
-  const auto text = request_.repository->read(path);
-  if (!text) return std::nullopt;
+WarmPass::Cut WarmPass::cut(const std::string& path, const std::string& text, const Digest& digest) const {
   const LoadedModel& model = **lease_;
   const EncodedFile file =
-      cut_and_encode(model.engine->tokenizer(), path, *text, request_.repository->chunks().options());
+      cut_and_encode(model.engine->tokenizer(), path, text, request_.repository->chunks().options());
   const auto context = static_cast<std::size_t>(model.engine->info().context);
-  return Cut{group_blocks(file, path, model.chat, names_->context, context), sha256(*text)};
+  return Cut{digest, group_blocks(file, path, model.chat, names_->context, context)};
 }
 
-WarmPass::Need WarmPass::need_of(const BlockGroup& group) const {
-  std::vector<Match> matches;
+std::optional<cache::ManifestFile> WarmPass::known(const std::string& path, const Digest& text) const {
+  auto file = parts_.manifest.find(result_.root, path);
+  if (!file || !*file || (*file)->text != text || (*file)->context != manifest_context_) return std::nullopt;
+  return std::move(*file);
+}
+
+/// The header is in no count: it is computed once a model.
+WarmPass::Need WarmPass::need_of(const cache::ManifestFile& file) const {
   Need need;
-  for (const BlockPart& part : group) {
-    matches.push_back(parts_.blocks.match(part.key));
-    const bool missing =
-        want_ == Want::kExact ? matches.back() != Match::kExact : matches.back() == Match::kMiss;
-    // A new opening alone (the file was renamed) is no reason to compute at once.
-    if (missing && matches.size() > kFirstChunk) need.end = matches.size();
-  }
-  for (std::size_t i = 0; i < group.size(); ++i) {
-    if (matches[i] == Match::kExact) continue;
-    const bool chunk = i >= kFirstChunk;
-    if (i >= need.end) {
-      need.later += chunk ? 1 : 0;
-    } else {
-      need.chunks += chunk ? 1 : 0;
-      need.tokens += std::ssize(group[i].tokens);
+  for (const KeptGroup group : kept_groups(file)) {
+    std::vector<Match> matches;
+    for (const cache::ManifestChunk& part : group) {
+      Match& match = matches.emplace_back(parts_.blocks.match({part.content, part.prefix}));
+      if (match == Match::kMiss && submitted_.contains(part.content)) match = Match::kApproximate;
+    }
+    const std::size_t end = end_of_need(group, matches);
+    need.ends.push_back(end == 0 ? 0 : end + 1);  // behind the header
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      if (matches[i] == Match::kExact) continue;
+      const bool chunk = !is_opening(group[i]);
+      if (i >= end) {
+        need.later += chunk ? 1 : 0;
+      } else {
+        need.chunks += chunk ? 1 : 0;
+        need.tokens += group[i].tokens;
+      }
     }
   }
   return need;
 }
 
-void WarmPass::submit(std::shared_ptr<GroupRun> run) {
+std::size_t WarmPass::end_of_need(KeptGroup group, std::span<const Match> matches) const {
+  std::size_t end = 0;
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    // A new opening alone (the file was renamed) is no reason to compute at once.
+    if (is_opening(group[i])) continue;
+    const bool missing = want_ == Want::kExact ? matches[i] != Match::kExact : matches[i] == Match::kMiss;
+    if (missing) end = i + 1;
+  }
+  return end;
+}
+
+void WarmPass::submit(BlockGroup group, std::size_t end) {
+  for (std::size_t i = 0; i < end; ++i) submitted_.insert(group[i].key.content);
   {
     const std::lock_guard lock(mutex_);
     ++running_;
   }
-  run_on_engine(run, lease_);
+  const auto tell = [this](std::int64_t chunks, std::int64_t tokens) {
+    const std::lock_guard lock(mutex_);
+    computed_chunks_ += chunks;
+    computed_tokens_ += tokens;
+    changed_.notify_all();
+  };
+  run_on_engine(std::make_shared<GroupRun>(std::move(group), end, tell), lease_);
 }
 
 /// Again and again until it is done: each more urgent job stops it.
@@ -199,30 +259,33 @@ void WarmPass::run_on_engine(const std::shared_ptr<GroupRun>& run,
                                        const EitherStop stop(stop_, preempted.token());
                                        return run->run(**lease, parts_.blocks, stop.token());
                                      }();
-                                     if (!done) return end_run(*run, fail(done.error()));
-                                     if (*done) return end_run(*run, {});
-                                     if (stop_.stop_requested()) return end_run(*run, cancelled());
+                                     if (!done) return end_run(fail(done.error()));
+                                     if (*done) return end_run({});
+                                     if (stop_.stop_requested()) return end_run(cancelled());
                                      run_on_engine(run, lease);
                                    },
-                               .drop = [this, run](Error error) { end_run(*run, fail(std::move(error))); },
+                               .drop = [this](Error error) { end_run(fail(std::move(error))); },
                                .stop = {},
                                .is_request = false});
 }
 
-void WarmPass::end_run(const GroupRun& run, Result<void> outcome) {
+void WarmPass::end_run(Result<void> outcome) {
   const std::lock_guard lock(mutex_);
   --running_;
-  computed_chunks_ += run.computed_chunks();
-  computed_tokens_ += run.computed_tokens();
   if (!outcome) outcome_ = std::move(outcome);
   changed_.notify_all();
 }
 
-/// Until at most `most` are in the engine's queue. Tells of the first failure.
+/// Until at most `most` are in the engine's queue, and tells how far they are. Gives the first failure.
 Result<void> WarmPass::wait_for_runs(std::size_t most) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return running_ <= most; });
-  return outcome_;
+  for (;;) {
+    changed_.wait(lock, [&] { return running_ <= most || computed_tokens_ > progress_.tokens_done; });
+    if (running_ <= most) return outcome_;
+    lock.unlock();
+    report("warming", progress_.path);
+    lock.lock();
+  }
 }
 
 /// Whether this warm alone has filled the disk tier: to go on would evict what it began with.
@@ -232,6 +295,7 @@ bool WarmPass::disk_is_full() const {
 }
 
 void WarmPass::report(const char* stage, const std::string& path) {
+  const bool begins = progress_.stage != stage;
   progress_.stage = stage;
   progress_.path = path;
   if (progress_.stage == "warming") {
@@ -243,6 +307,11 @@ void WarmPass::report(const char* stage, const std::string& path) {
       progress_.tokens_per_second = static_cast<double>(computed_tokens_) / passed.count();
     }
   }
+  if (begins || Clock::now() - reported_ >= kReportPause) report_now();
+}
+
+void WarmPass::report_now() {
+  reported_ = Clock::now();
   if (request_.progress) request_.progress(progress_);
 }
 

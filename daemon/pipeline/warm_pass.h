@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // WarmPass: one warm, from the files that are wanted to stored blocks. First all files are looked at, so that
-// it is known how much there is to do; then what is missing is computed, two groups in the engine's queue at
-// a time, so that it never waits for files to be read and cut. Made and run on the warmer's thread.
+// it is known how much there is to do: a file that the manifest knows is read, but not cut. Then what is
+// missing is computed, two groups in the engine's queue at a time, so that it never waits for them. Made and
+// run on the warmer's thread.
 #pragma once
 
 #include <chrono>
@@ -10,8 +11,11 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <span>
 #include <stop_token>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "daemon/pipeline/group_run.h"
@@ -35,34 +39,47 @@ class WarmPass {
 
   [[nodiscard]] Result<protocol::WarmResult> run();
   /// Files some blocks of which are to be renewed.
-  [[nodiscard]] const std::vector<std::string>& to_renew() const { return to_renew_; }
+  [[nodiscard]] const std::set<std::string>& to_renew() const { return to_renew_; }
 
  private:
-  /// A group as far as something of it is missing.
+  /// What of a file is missing, by the keys of its blocks.
   struct Need {
-    std::size_t end = 0;  // part behind the last one to compute; 0: none
+    std::vector<std::size_t> ends;  // of each group: part behind the last one to compute; 0: none
     std::int64_t chunks = 0;
     std::int64_t tokens = 0;
     std::int64_t later = 0;  // chunks that are left for a renewal
   };
   struct Cut {
-    std::vector<BlockGroup> groups;
     Digest text;
+    std::vector<BlockGroup> groups;
+  };
+  struct Missing {
+    std::string path;
+    std::int64_t tokens = 0;
+    std::optional<Cut> cut{};  // unless it was not worth its memory
   };
 
   [[nodiscard]] Result<void> use_model();
   [[nodiscard]] Result<void> survey();
+  void survey(const std::string& path, const std::string& text);
   [[nodiscard]] Result<void> compute_all();
-  [[nodiscard]] Result<void> compute(const std::string& path);
-  /// Nothing when the file cannot be read any more.
-  [[nodiscard]] std::optional<Cut> cut(const std::string& path) const;
-  [[nodiscard]] Need need_of(const BlockGroup& group) const;
-  void submit(std::shared_ptr<GroupRun> run);
+  [[nodiscard]] Result<void> compute(Missing& file);
+  [[nodiscard]] Cut cut(const std::string& path, const std::string& text, const Digest& digest) const;
+  /// What the manifest knows of the file, if that is of this very text, cut as it would be now.
+  [[nodiscard]] std::optional<cache::ManifestFile> known(const std::string& path, const Digest& text) const;
+  [[nodiscard]] cache::ManifestFile kept(const Cut& cut) const {
+    return manifest_of(cut.groups, cut.text, manifest_context_);
+  }
+  [[nodiscard]] Need need_of(const cache::ManifestFile& file) const;
+  [[nodiscard]] std::size_t end_of_need(KeptGroup group, std::span<const Match> matches) const;
+  void submit(BlockGroup group, std::size_t end);
   void run_on_engine(const std::shared_ptr<GroupRun>& run, const std::shared_ptr<ModelHost::Lease>& lease);
-  void end_run(const GroupRun& run, Result<void> outcome);
+  void end_run(Result<void> outcome);
   [[nodiscard]] Result<void> wait_for_runs(std::size_t most);
   [[nodiscard]] bool disk_is_full() const;
+  /// As often as somebody may want to look.
   void report(const char* stage, const std::string& path);
+  void report_now();
 
   const Warmer::Parts& parts_;
   const WarmRequest& request_;
@@ -73,10 +90,13 @@ class WarmPass {
   Digest manifest_context_;
   protocol::WarmResult result_;
   protocol::WarmProgress progress_;
+  std::chrono::steady_clock::time_point reported_{};
   std::chrono::steady_clock::time_point computing_since_{};
   std::uint64_t bytes_before_ = 0;
-  std::vector<std::string> to_compute_;
-  std::vector<std::string> to_renew_;
+  std::vector<Missing> missing_;
+  std::size_t cut_bytes_ = 0;                         // held in `missing_`
+  std::unordered_set<Digest, DigestHash> submitted_;  // content keys, stored by now or soon
+  std::set<std::string> to_renew_;
 
   std::mutex mutex_;  // all below
   std::condition_variable changed_;

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/pipeline/warm_pass.h"
+
+#include "daemon/pipeline/group_run.h"
+#include "tests/daemon/pipeline/warmer_fixture.h"
+
+namespace kvboost::daemon {
+namespace {
+
+// Shown by a row that says something else than cutting the file would.
+TEST_F(WarmerTest, AnUnchangedFileIsNotCutAgain) {
+  const auto first = warmed();
+  const std::string root = tree_.root().string();
+  auto row = **daemon_->manifest.find(root, "a.c");
+  row.chunks.pop_back();
+  EXPECT_TRUE(daemon_->manifest.put(root, "a.c", row).has_value());
+  EXPECT_EQ(warmed().chunks, first.chunks - 1);
+  tree_.write("a.c", functions("alpha", 20) + "\n");  // other text: it is cut, whatever the row says
+  EXPECT_EQ(warmed().chunks, first.chunks);
+}
+
+// Nor is its row taken for that of another model, or of another way to cut.
+TEST_F(WarmerTest, ARowOfAnotherContextCountsForNothing) {
+  const auto first = warmed();
+  const std::string root = tree_.root().string();
+  auto row = **daemon_->manifest.find(root, "a.c");
+  row.context = sha256("another");
+  row.chunks.pop_back();
+  EXPECT_TRUE(daemon_->manifest.put(root, "a.c", row).has_value());
+  EXPECT_EQ(warmed().chunks, first.chunks);
+}
+
+TEST_F(WarmerTest, FilesWithTheSameContentAreComputedOnce) {
+  tree_.write("c.c", functions("beta", 4));
+  std::vector<protocol::WarmProgress> told;
+  const auto result = warm({}, false, [&](const auto& progress) { told.push_back(progress); });
+  ASSERT_TRUE(result.has_value());
+  EXPECT_LT(result->computed_chunks, result->chunks);
+  ASSERT_FALSE(told.empty());
+  EXPECT_EQ(told.back().tokens, result->computed_tokens);  // all there was to do is done
+  EXPECT_EQ(told.back().tokens_done, result->computed_tokens);
+  EXPECT_EQ(told.back().files_done, told.back().files);
+  wait_for_renewals();
+  const auto later = warmed();
+  EXPECT_EQ(later.computed_chunks + later.later_chunks, 0);
+}
+
+TEST_F(WarmerTest, AWarmTellsWhenItDoesWhat) {
+  std::vector<std::string> stages;
+  EXPECT_TRUE(warm({}, false, [&](const auto& progress) {
+                if (stages.empty() || stages.back() != progress.stage) stages.push_back(progress.stage);
+              }).has_value());
+  EXPECT_EQ(stages, (std::vector<std::string>{"waiting", "reading", "warming"}));
+}
+
+// A group of several of the engine's blocks: what is told and kept, and where it goes on after a stop.
+TEST_F(WarmerTest, AGroupIsKeptAsFarAsItIsDone) {
+  auto lease = daemon_->host.acquire({}, {});
+  LoadedModel& model = **lease;
+  const EncodedFile file = cut_and_encode(model.engine->tokenizer(), "a.c", functions("alpha", 20), {});
+  const BlockGroup group = group_blocks(file, "a.c", model.chat, model.names->context, 8192).front();
+  std::int64_t chunks = 0, tokens = 0, all_tokens = 0;
+  int calls = 0;
+  std::stop_source stop;
+  GroupRun run(group, group.size(), [&](std::int64_t more_chunks, std::int64_t more_tokens) {
+    chunks += more_chunks;
+    tokens += more_tokens;
+    ++calls;
+    stop.request_stop();
+  });
+  const auto go = [&] {
+    std::promise<Result<bool>> done;
+    daemon_->engine_thread.submit(
+        Priority::kWarm, {.run = [&] { done.set_value(run.run(model, daemon_->blocks, stop.get_token())); },
+                          .drop = [](const Error&) {},
+                          .stop = {}});
+    return done.get_future().get();
+  };
+  const auto first = go();
+  EXPECT_TRUE(first.has_value() && !*first);
+  EXPECT_EQ(calls, 1);
+  EXPECT_GT(chunks, 0);
+  EXPECT_LT(chunks, std::ssize(group) - 2);
+  EXPECT_TRUE(daemon_->blocks.has(group[2].key.prefix));
+  EXPECT_FALSE(daemon_->blocks.has(group.back().key.prefix));
+  for (stop = std::stop_source(); !*go(); stop = std::stop_source()) EXPECT_LT(calls, 20);
+  for (const BlockPart& part : group) {
+    EXPECT_TRUE(daemon_->blocks.has(part.key.prefix));
+    all_tokens += std::ssize(part.tokens);
+  }
+  EXPECT_EQ(chunks, std::ssize(group) - 2);
+  EXPECT_EQ(tokens, all_tokens - std::ssize(group.front().tokens));
+}
+
+}  // namespace
+}  // namespace kvboost::daemon
