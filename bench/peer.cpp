@@ -48,59 +48,56 @@ std::string joined(std::span<const std::int32_t> numbers) {
 }
 
 /// An interpreter gets our script to run; anything else is a program of the user's, with the same flags.
-std::string program(const std::string& peer) {
+std::string command_of(const PeerProgram& program) {
+  const std::string& peer = program.peer;
   const std::string name = std::filesystem::path(peer).filename().string();
-  if (!name.starts_with("python") || name.find(' ') != std::string::npos) return peer;
-  const auto interpreter = peer == "python" ? std::string("python3") : shell_word(peer);
-  return interpreter + " " + shell_word(KVBOOST_SOURCE_DIR "/bench/peer_llama.py");
-}
-
-std::string command_line(const EngineBench& bench, const std::filesystem::path& ids, std::int32_t threads) {
-  return program(bench.peer) + " --model " + shell_word(bench.model.string()) + " --threads " +
-         std::to_string(threads) + " --runs " + std::to_string(bench.runs) + " --token-ids " +
-         shell_word(ids.string()) + " --prefill " + joined(bench.prefill) + " --depths " +
-         joined(bench.depths) + " --decode-tokens " + std::to_string(bench.decode_tokens);
+  std::string command = peer;
+  if (name.starts_with("python") && name.find(' ') == std::string::npos) {
+    const auto interpreter = peer == "python" ? std::string("python3") : shell_word(peer);
+    command = interpreter + " " + shell_word(KVBOOST_SOURCE_DIR "/bench/" + program.script);
+  }
+  for (const std::string& argument : program.arguments) command += " " + shell_word(argument);
+  return command;
 }
 
 struct CloseFile {
   void operator()(std::FILE* file) const { ::pclose(file); }
 };
 
-/// Reads the peer's lines until it closes its output.
-Result<std::int64_t> read_measurements(std::FILE* pipe, const std::string& dtype,
-                                       const MeasurementSink& sink) {
+/// Reads the peer's lines until it closes its output; how many.
+Result<std::int64_t> read_lines(std::FILE* pipe,
+                                const std::function<Result<void>(std::string_view line)>& sink) {
   std::int64_t count = 0;
   char* line = nullptr;
   std::size_t capacity = 0;
-  Result<std::int64_t> outcome = 0;
-  for (ssize_t size; outcome && (size = ::getline(&line, &capacity, pipe)) > 0;) {
-    auto measurement = parse_json(std::string_view(line, static_cast<std::size_t>(size)));
-    if (!measurement) {
-      outcome = fail(measurement.error());
-      break;
-    }
-    if (measurement->dtype.empty()) measurement->dtype = dtype;
-    sink(*measurement);
-    outcome = ++count;
+  Result<void> outcome;
+  for (ssize_t size; outcome && (size = ::getline(&line, &capacity, pipe)) > 0; ++count) {
+    outcome = sink(std::string_view(line, static_cast<std::size_t>(size)));
   }
   std::free(line);
-  return outcome;
+  if (!outcome) return fail(outcome.error());
+  return count;
+}
+
+Result<void> write_scratch(const ScratchFile& file, std::string_view text) {
+  std::ofstream out(file.path());
+  out << text;
+  out.close();
+  if (out) return {};
+  return fail(ErrorCode::kIo, "cannot write what the peer is to read to the temporary directory");
 }
 
 }  // namespace
 
-Result<void> run_peer(const EngineBench& bench, std::span<const std::int32_t> tokens, std::int32_t threads,
-                      const std::string& dtype, const MeasurementSink& sink) {
-  const ScratchFile ids;
-  std::ofstream out(ids.path());
-  out << '[' << joined(tokens) << "]\n";
-  out.close();
-  if (!out) return fail(ErrorCode::kIo, "cannot write the token ids for the peer to the temporary directory");
-
-  const std::string command = command_line(bench, ids.path(), threads);
-  std::unique_ptr<std::FILE, CloseFile> pipe(::popen(command.c_str(), "r"));
+Result<void> run_peer_program(const PeerProgram& program,
+                              const std::function<Result<void>(std::string_view line)>& sink) {
+  const ScratchFile input;
+  if (auto written = write_scratch(input, program.input); !written) return written;
+  const std::string command = command_of(program);
+  const std::string with_input = command + " <" + shell_word(input.path().string());
+  std::unique_ptr<std::FILE, CloseFile> pipe(::popen(with_input.c_str(), "r"));
   if (!pipe) return fail_errno("starting the peer", errno);
-  const auto count = read_measurements(pipe.get(), dtype, sink);
+  const auto count = read_lines(pipe.get(), sink);
   const int status = ::pclose(pipe.release());
   if (!count) return fail(count.error());
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || *count == 0) {
@@ -108,6 +105,26 @@ Result<void> run_peer(const EngineBench& bench, std::span<const std::int32_t> to
                 "its own message stands above; bench/README.md tells how to build llama.cpp for this CPU");
   }
   return {};
+}
+
+Result<void> run_peer(const EngineBench& bench, std::span<const std::int32_t> tokens, std::int32_t threads,
+                      const std::string& dtype, const MeasurementSink& sink) {
+  const ScratchFile ids;
+  if (auto written = write_scratch(ids, '[' + joined(tokens) + "]\n"); !written) return written;
+  const PeerProgram program{
+      .peer = bench.peer,
+      .script = "peer_llama.py",
+      .arguments = {"--model", bench.model.string(), "--threads", std::to_string(threads), "--runs",
+                    std::to_string(bench.runs), "--token-ids", ids.path().string(), "--prefill",
+                    joined(bench.prefill), "--depths", joined(bench.depths), "--decode-tokens",
+                    std::to_string(bench.decode_tokens)}};
+  return run_peer_program(program, [&](std::string_view line) -> Result<void> {
+    auto measurement = parse_json(line);
+    if (!measurement) return fail(measurement.error());
+    if (measurement->dtype.empty()) measurement->dtype = dtype;
+    sink(*measurement);
+    return {};
+  });
 }
 
 }  // namespace kvboost::bench

@@ -9,12 +9,28 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "bench/engine_bench.h"
 
 namespace kvboost::bench {
+
+struct PeerProgram {
+  std::string peer;    // a Python interpreter, which is given `script`; or a command of the user's
+  std::string script;  // in bench/
+  std::vector<std::string> arguments;
+  std::string input{};  // what it reads from stdin
+};
+
+/// Runs it to its end and hands on each line that it writes; the sink's error ends the reading. An error when
+/// it fails, or writes nothing.
+[[nodiscard]] Result<void> run_peer_program(const PeerProgram& program,
+                                            const std::function<Result<void>(std::string_view line)>& sink);
 
 /// Runs `bench.peer` to its end with just these token ids and `threads`. `dtype` stands in the figures where
 /// the peer leaves it empty.

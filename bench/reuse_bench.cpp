@@ -2,238 +2,347 @@
 #include "bench/reuse_bench.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
-#include <cstdio>
 #include <iostream>
-#include <nlohmann/json.hpp>
-#include <numeric>
-#include <span>
+#include <map>
+#include <optional>
+#include <utility>
 
-#include "bench/measurement.h"
-#include "bench/reuse_prompts.h"
-#include "daemon/pipeline/group_run.h"
-#include "daemon/pipeline/plan_reader.h"
+#include "bench/bench_model.h"
+#include "bench/reuse_peer.h"
+#include "daemon/pipeline/repair_policy.h"
 
 namespace kvboost::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using daemon::PromptPlan;
 
-double ms_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
-
-/// One prompt, read in one way.
-struct Reading {
-  double ttft_ms = 0;
-  double tokens_computed = 0;
-  daemon::PlanRead read;
-  std::vector<double> log_probabilities;
-};
-
-std::vector<double> log_softmax(std::span<const float> logits) {
-  const double largest = std::ranges::max(logits);
-  double sum = 0;
-  for (const float logit : logits) sum += std::exp(logit - largest);
-  std::vector<double> result;
-  for (const float logit : logits) result.push_back(logit - largest - std::log(sum));
-  return result;
-}
-
-double divergence(const std::vector<double>& from, const std::vector<double>& to) {
-  double kl = 0;
-  for (std::size_t i = 0; i < from.size(); ++i) kl += std::exp(from[i]) * (from[i] - to[i]);
-  return kl;
-}
-
-std::size_t likeliest(const std::vector<double>& of) {
-  return static_cast<std::size_t>(std::ranges::max_element(of) - of.begin());
-}
-
-bool is_doubtful(std::vector<double> of) {
-  std::ranges::nth_element(of, of.begin() + 1, std::greater());
-  return std::exp(of[0]) - std::exp(of[1]) < 0.05;
-}
-
-/// Percentile p of 0..1, by the nearest rank.
-double percentile(std::vector<double> values, double p) {
-  std::ranges::sort(values);
-  const auto rank = static_cast<std::size_t>(std::ceil(p * static_cast<double>(values.size())));
-  return values[std::max<std::size_t>(rank, 1) - 1];
-}
-
-class Run {
+/// What was read in which way, in the order in which the ways came up.
+class Outcomes {
  public:
-  Run(daemon::LoadedModel& model, daemon::BlockCache& blocks) : model_(model), blocks_(blocks) {
-    for (const char* letter : {" A", " B", " C", " D"}) {
-      letters_.push_back(static_cast<std::size_t>(model.engine->tokenizer().encode(letter).front()));
-    }
+  explicit Outcomes(const OutcomeSink& sink) : sink_(sink) {}
+
+  void add(const ReuseRow& row, ReuseOutcome outcome) {
+    if (sink_) sink_(row, outcome);
+    auto found = std::ranges::find(rows_, row, [](const auto& r) { return r.first; });
+    if (found == rows_.end()) found = rows_.insert(rows_.end(), {row, {}});
+    found->second.push_back(std::move(outcome));
   }
 
-  Result<void> warm(const PromptFile& file) {
-    daemon::GroupRun run(file.group, file.group.size());
-    const auto done = run.run(model_, blocks_, {});
-    return done ? Result<void>() : fail(done.error());
-  }
-
-  Result<Reading> read(const PromptPlan& plan, const daemon::Reuse* reuse) {
-    auto sequence = model_.engine->new_sequence();
-    if (!sequence) return fail(sequence.error());
-    const auto start = Clock::now();
-    auto read = daemon::read_plan(*model_.engine, *sequence, {.plan = &plan, .reuse = reuse});
-    if (!read) return fail(read.error());
-    Reading reading;
-    reading.ttft_ms = ms_since(start);
-    reading.read = std::move(*read);
-    for (const daemon::PartRead& part : reading.read.parts)
-      reading.tokens_computed += part.computed + part.repaired;
-    reading.log_probabilities = log_softmax(model_.engine->logits(*sequence));
-    return reading;
-  }
-
-  [[nodiscard]] std::size_t choice(const std::vector<double>& of) const {
-    return static_cast<std::size_t>(std::ranges::max_element(letters_, {}, [&](auto id) { return of[id]; }) -
-                                    letters_.begin());
+  [[nodiscard]] std::vector<ReuseFigures> figures() const {
+    std::vector<ReuseFigures> all;
+    for (const auto& [row, outcomes] : rows_) all.push_back(summarise(row, outcomes));
+    return all;
   }
 
  private:
-  daemon::LoadedModel& model_;
-  daemon::BlockCache& blocks_;
-  std::vector<std::size_t> letters_;
+  OutcomeSink sink_;
+  std::vector<std::pair<ReuseRow, std::vector<ReuseOutcome>>> rows_;
 };
 
-ReuseFigures summarise(const std::string& policy, const std::vector<Reading>& full,
-                       const std::vector<Reading>& readings, const Run& run, double prompt_tokens) {
-  ReuseFigures figures{.policy = policy, .prompts = static_cast<std::int32_t>(readings.size())};
-  const auto n = static_cast<double>(readings.size());
-  figures.tokens = prompt_tokens;
-  std::vector<double> ttft, full_ttft, load, select, prefill;
-  for (std::size_t i = 0; i < readings.size(); ++i) {
-    const Reading& reading = readings[i];
-    const std::vector<double>& expected = full[i].log_probabilities;
-    const double kl = divergence(expected, reading.log_probabilities);
-    ttft.push_back(reading.ttft_ms);
-    full_ttft.push_back(full[i].ttft_ms);
-    load.push_back(reading.read.load_ms);
-    select.push_back(reading.read.select_ms);
-    prefill.push_back(reading.read.prefill_ms);
-    figures.tokens_computed += reading.tokens_computed / n;
-    figures.kl_mean += kl / n;
-    figures.kl_worst = std::max(figures.kl_worst, kl);
-    figures.top1_agreement += (likeliest(expected) == likeliest(reading.log_probabilities)) / n;
-    figures.choice_agreement += (run.choice(expected) == run.choice(reading.log_probabilities)) / n;
-    figures.doubtful += is_doubtful(expected) / n;
+struct Policy {
+  std::string name;
+  std::optional<daemon::RepairPolicy> repair;
+};
+
+class ReuseRun {
+ public:
+  [[nodiscard]] static Result<ReuseRun> prepare(const ReuseBench& bench, Outcomes& outcomes);
+
+  /// The prompt that comes next, in every way.
+  [[nodiscard]] Result<void> next_prompt();
+
+  /// What a peer is to read, for the prompts so far.
+  [[nodiscard]] PeerRequest peer_request() && {
+    return {bench_.common.peer, bench_.common.model, model_.engine().info().threads, bench_.greedy,
+            letters_,           bench_.scenarios,    std::move(peer_sets_)};
   }
-  figures.ttft_ms_p50 = median(ttft);
-  figures.ttft_ms_p95 = percentile(ttft, 0.95);
-  figures.load_ms = median(load);
-  figures.select_ms = median(select);
-  figures.prefill_ms = median(prefill);
-  figures.ratio_to_full = median(full_ttft) / figures.ttft_ms_p50;
-  return figures;
+
+ private:
+  ReuseRun(const ReuseBench& bench, BenchModel model, PromptMaker maker, Outcomes& outcomes)
+      : bench_(bench), model_(std::move(model)), maker_(std::move(maker)), outcomes_(&outcomes) {}
+
+  Result<void> warm();
+  Result<void> warm(const PromptFile& file);
+  Result<void> tiers(const ReusePrompt& prompt);
+  Result<void> tier(const ReusePrompt& prompt, const Policy& policy, StoredBlocks& blocks, Tier tier,
+                    std::optional<Reading>& first_tier);
+  Result<void> successors(const PromptMaker::Set& set, const Policy& policy);
+  Result<void> restarted(const ReusePrompt& base, const Policy& policy);
+  Result<void> noise(const ReusePrompt& prompt);
+
+  Result<const Reading*> full(const ReusePrompt& prompt);
+  Result<Reading> read(const ReusePrompt& prompt, const Policy& policy, daemon::BlockCache& blocks,
+                       daemon::LiveSequences& live, std::int32_t greedy) const;
+  Result<void> add(const ReuseRow& row, const ReusePrompt& prompt, const Reading& reading);
+  [[nodiscard]] bool wants(Scenario scenario) const {
+    return std::ranges::find(bench_.scenarios, scenario) != bench_.scenarios.end();
+  }
+  [[nodiscard]] ReuseRow row(Scenario scenario, const Policy& policy, const StoredBlocks& blocks,
+                             Tier tier) const {
+    return {to_string(scenario), policy.name, std::string(cache::to_string(blocks.codec())), to_string(tier)};
+  }
+
+  ReuseBench bench_;
+  BenchModel model_;
+  PromptMaker maker_;
+  Outcomes* outcomes_;
+  std::vector<Policy> policies_;
+  std::vector<StoredBlocks> stored_;   // one a codec
+  std::vector<std::int32_t> letters_;  // the tokens of the four answers
+  std::map<const ReusePrompt*, Reading> full_;
+  std::int32_t prompt_ = 0;
+  std::vector<PromptMaker::Set> peer_sets_;
+};
+
+Result<ReuseRun> ReuseRun::prepare(const ReuseBench& bench, Outcomes& outcomes) {
+  auto repository = daemon::Repository::open(bench.repository, {});
+  if (!repository) return fail(repository.error());
+  if (auto fresh = (*repository)->refresh({}); !fresh) return fail(fresh.error());
+  auto model = BenchModel::load(bench.common);
+  if (!model) return fail(model.error());
+  const auto many = static_cast<std::size_t>(std::max(3 * bench.files, std::min(64, bench.prompts)));
+  auto maker =
+      PromptMaker::make(**repository, model->chat(), model->engine().tokenizer(), model->context(),
+                        {.files = bench.files, .tokens = bench.tokens, .pool = many, .seed = bench.seed});
+  if (!maker) return fail(maker.error());
+  ReuseRun run(bench, std::move(*model), std::move(*maker), outcomes);
+  for (const std::string& name : bench.policies) {
+    auto repair = daemon::parse_repair_policy(name);
+    if (!repair) return fail(repair.error());
+    run.policies_.push_back({name, *repair});
+  }
+  for (const char* letter : {" A", " B", " C", " D"}) {
+    run.letters_.push_back(run.model_.engine().tokenizer().encode(letter).front());
+  }
+  for (const cache::Codec codec : bench.codecs) {
+    auto blocks = StoredBlocks::make(bench.directory, codec);
+    if (!blocks) return fail(blocks.error());
+    run.stored_.push_back(std::move(*blocks));
+  }
+  if (auto warmed = run.warm(); !warmed) return fail(warmed.error());
+  return run;
+}
+
+Result<void> ReuseRun::warm() {
+  for (const PromptFile& file : maker_.files()) {
+    if (auto warmed = warm(file); !warmed) return warmed;
+  }
+  for (StoredBlocks& blocks : stored_) blocks.end_warming();
+  std::cerr << "warmed " << maker_.files().size() << " files\n";
+  return {};
+}
+
+/// Computes the file's blocks once, for all codecs.
+Result<void> ReuseRun::warm(const PromptFile& file) {
+  daemon::CapturedRun run{.model = model_.fingerprint()};
+  std::vector<engine::TokenId> tokens;
+  for (const daemon::BlockPart& part : file.group) {
+    run.cuts.push_back(
+        {part.key, static_cast<std::int32_t>(tokens.size()), static_cast<std::int32_t>(part.tokens.size())});
+    tokens.insert(tokens.end(), part.tokens.begin(), part.tokens.end());
+  }
+  auto sequence = model_.engine().new_sequence();
+  if (!sequence) return fail(sequence.error());
+  engine::PrefillOptions options;
+  options.capture = &run.block;
+  if (auto read = model_.engine().prefill(*sequence, tokens, options); !read) return read;
+  for (StoredBlocks& blocks : stored_) {
+    if (auto added = blocks.add(run); !added) return added;
+  }
+  return {};
+}
+
+Result<void> ReuseRun::next_prompt() {
+  const auto set = maker_.next();
+  if (!set) return fail(set.error());
+  full_.clear();
+  const auto shuffled = full(set->shuffled);
+  if (!shuffled) return fail(shuffled.error());
+  const ReuseRow full_row{to_string(Scenario::kShuffled), "full", model_.live_codec(), "full"};
+  if (auto done = add(full_row, set->shuffled, **shuffled); !done) return done;
+  if (wants(Scenario::kNoise)) {
+    if (auto done = noise(set->shuffled); !done) return done;
+  }
+  if (wants(Scenario::kShuffled)) {
+    if (auto done = tiers(set->shuffled); !done) return done;
+  }
+  const bool any_successor = std::ranges::any_of(
+      bench_.scenarios, [](Scenario s) { return s != Scenario::kShuffled && s != Scenario::kNoise; });
+  for (const Policy& policy : policies_) {
+    if (!any_successor) break;
+    if (auto done = successors(*set, policy); !done) return done;
+  }
+  if (!bench_.common.peer.empty()) {
+    const auto base = full(set->base);
+    if (!base) return fail(base.error());
+    if (auto done = add({"cold", "full", model_.live_codec(), "full"}, set->base, **base); !done) return done;
+    peer_sets_.push_back(*set);
+  }
+  ++prompt_;
+  std::cerr << "prompt " << prompt_ << " of " << bench_.prompts << ": " << set->shuffled.plan.size()
+            << " tokens, a full read " << static_cast<int>((*shuffled)->ttft_ms) << " ms\n";
+  return {};
+}
+
+/// From nothing live: every policy by every codec and tier.
+Result<void> ReuseRun::tiers(const ReusePrompt& prompt) {
+  for (const Policy& policy : policies_) {
+    for (StoredBlocks& blocks : stored_) {
+      std::optional<Reading> first_tier;
+      for (const Tier where : bench_.tiers) {
+        // It computes nearly all, whatever the codec and wherever the rest comes from.
+        if (!policy.repair && (&blocks != &stored_.front() || where != bench_.tiers.front())) continue;
+        if (auto done = tier(prompt, policy, blocks, where, first_tier); !done) return done;
+      }
+    }
+  }
+  return {};
+}
+
+Result<void> ReuseRun::tier(const ReusePrompt& prompt, const Policy& policy, StoredBlocks& blocks, Tier where,
+                            std::optional<Reading>& first_tier) {
+  const auto cache = blocks.open(where);
+  if (!cache) return fail(cache.error());
+  auto live = model_.no_live();
+  // The same logits from the same blocks go on to the same answer: it is written once.
+  auto reading = read(prompt, policy, **cache, live, first_tier ? 0 : bench_.greedy);
+  if (!reading) return fail(reading.error());
+  if (first_tier && reading->log_probabilities == first_tier->log_probabilities) {
+    reading->greedy = first_tier->greedy;
+  } else if (first_tier && bench_.greedy > 0) {
+    live = model_.no_live();
+    auto again = read(prompt, policy, **cache, live, bench_.greedy);
+    if (!again) return fail(again.error());
+    reading->greedy = std::move(again->greedy);
+  }
+  if (auto restored = blocks.restore({&prompt.plan}, model_.context()); !restored) return restored;
+  const auto inexact = [](const daemon::PartRead& part) {
+    return part.match == daemon::Match::kApproximate && part.loaded > 0;
+  };
+  if (policy.repair && std::ranges::none_of(reading->read.parts, inexact)) {
+    return fail(ErrorCode::kInternal, "'" + policy.name + "' has read a prompt without any moved block",
+                "this measures no reuse: the blocks were not stored, or the policy does not use them");
+  }
+  if (auto done = add(row(Scenario::kShuffled, policy, blocks, where), prompt, *reading); !done) return done;
+  if (!first_tier) first_tier = std::move(*reading);
+  return {};
+}
+
+/// What follows on the base: it is live, and what it computed is stored.
+Result<void> ReuseRun::successors(const PromptMaker::Set& set, const Policy& policy) {
+  StoredBlocks& blocks = stored_.front();
+  const auto cache = blocks.open(Tier::kRam);
+  if (!cache) return fail(cache.error());
+  auto live = model_.no_live();
+  const auto answered = read(set.base, policy, **cache, live, bench_.greedy);
+  if (!answered) return fail(answered.error());
+  auto all = set.base.plan.tokens();
+  all.insert(all.end(), answered->greedy.begin(), answered->greedy.end());
+  all.push_back(0);  // what goes on behind the answer gets the whole sequence
+  const auto base = live.take(all);
+  if (!base) return fail(base.error());
+  std::vector<const PromptPlan*> plans{&set.base.plan};
+  for (const Scenario scenario :
+       {Scenario::kSame, Scenario::kQuestion, Scenario::kEdited, Scenario::kDeleted, Scenario::kDropped}) {
+    if (!wants(scenario)) continue;
+    const ReusePrompt& prompt = set.of(scenario);
+    auto after_base = daemon::LiveSequences(model_.engine(), 4, ~0ULL);
+    after_base.give_back({base->sequence.fork(base->sequence.size()), base->exact_tokens});
+    const auto reading = read(prompt, policy, **cache, after_base, bench_.greedy);
+    if (!reading) return fail(reading.error());
+    (*cache)->flush();
+    plans.push_back(&prompt.plan);
+    if (auto done = add(row(scenario, policy, blocks, Tier::kRam), prompt, *reading); !done) return done;
+  }
+  if (auto restored = blocks.restore(plans, model_.context()); !restored) return restored;
+  return wants(Scenario::kRestart) ? restarted(set.base, policy) : Result<void>();
+}
+
+/// The base, after a daemon that had answered it has ended.
+Result<void> ReuseRun::restarted(const ReusePrompt& base, const Policy& policy) {
+  StoredBlocks& blocks = stored_.front();
+  std::optional<Reading> reading;
+  for (int life = 0; life < 2; ++life) {
+    const auto cache = blocks.open(Tier::kDisk);
+    if (!cache) return fail(cache.error());
+    auto live = model_.no_live();
+    auto read = this->read(base, policy, **cache, live, life == 0 ? 0 : bench_.greedy);
+    if (!read) return fail(read.error());
+    (*cache)->flush();
+    reading = std::move(*read);
+  }
+  if (auto restored = blocks.restore({&base.plan}, model_.context()); !restored) return restored;
+  return add(row(Scenario::kRestart, policy, blocks, Tier::kDisk), base, *reading);
+}
+
+/// The prompt in full, in two calls, so that its blocks of rows are others.
+Result<void> ReuseRun::noise(const ReusePrompt& prompt) {
+  auto live = model_.no_live();
+  auto beginning = prompt.plan;
+  beginning.parts.resize(beginning.parts.size() / 3);
+  if (auto read = model_.read(beginning, nullptr, live, 0); !read) return fail(read.error());
+  const auto reading = model_.read(prompt.plan, nullptr, live, bench_.greedy);
+  if (!reading) return fail(reading.error());
+  return add({to_string(Scenario::kNoise), "full", model_.live_codec(), "full"}, prompt, *reading);
+}
+
+Result<const Reading*> ReuseRun::full(const ReusePrompt& prompt) {
+  if (const auto known = full_.find(&prompt); known != full_.end()) return &known->second;
+  auto live = model_.no_live();
+  auto reading = model_.read(prompt.plan, nullptr, live, bench_.greedy);
+  if (!reading) return fail(reading.error());
+  return &full_.emplace(&prompt, std::move(*reading)).first->second;
+}
+
+Result<Reading> ReuseRun::read(const ReusePrompt& prompt, const Policy& policy, daemon::BlockCache& blocks,
+                               daemon::LiveSequences& live, std::int32_t greedy) const {
+  const daemon::Reuse reuse{&blocks, model_.fingerprint(), model_.context(), policy.repair};
+  return model_.read(prompt.plan, &reuse, live, greedy);
+}
+
+Result<void> ReuseRun::add(const ReuseRow& row, const ReusePrompt& prompt, const Reading& reading) {
+  const auto expected = full(prompt);
+  if (!expected) return fail(expected.error());
+  const LogProbabilities& from = (*expected)->log_probabilities;
+  const LogProbabilities& to = reading.log_probabilities;
+  ReuseOutcome outcome{.prompt = prompt_, .ttft_ms = reading.ttft_ms, .full_ttft_ms = (*expected)->ttft_ms};
+  outcome.tokens = reading.tokens;
+  outcome.tokens_reused = reading.reused;
+  outcome.tokens_repaired = reading.repaired;
+  outcome.kl = divergence(from, to);
+  outcome.top1 = likeliest(from) == likeliest(to);
+  if (prompt.answer) {
+    outcome.choice = likeliest_of(from, letters_) == likeliest_of(to, letters_);
+    outcome.right = likeliest_of(to, letters_) == *prompt.answer;
+  }
+  if (bench_.greedy > 0) outcome.greedy_equal = (*expected)->greedy == reading.greedy;
+  outcome.doubtful = is_doubtful(from);
+  outcome.load_ms = reading.read.load_ms;
+  outcome.select_ms = reading.read.select_ms;
+  outcome.prefill_ms = reading.read.prefill_ms;
+  outcomes_->add(row, std::move(outcome));
+  return {};
 }
 
 }  // namespace
 
-Result<std::vector<ReuseFigures>> run_reuse_bench(const ReuseBench& bench) {
-  engine::EngineOptions options;
-  options.model = bench.common.model;
-  options.compute = bench.common.compute;
-  options.threads = bench.common.threads;
-  auto engine = engine::Engine::load(options);
-  if (!engine) return fail(engine.error());
-  const auto chat = daemon::ChatTemplate::detect((*engine)->tokenizer());
-  const Digest fingerprint = sha256("kvboost-bench reuse");
-  const daemon::BlockNames names{fingerprint, cache::key_context(fingerprint, chat.header())};
-  daemon::LiveSequences none(**engine, 1, 1);
-  daemon::LoadedModel model{bench.common.model, names, std::move(*engine), chat, std::move(none)};
-  daemon::BlockCache blocks({.max_memory = 8ULL << 30});
-  auto repository = daemon::Repository::open(bench.common.text, {});
-  if (!repository) return fail(repository.error());
-  if (auto fresh = (*repository)->refresh({}); !fresh) return fail(fresh.error());
-
-  std::mt19937 random(bench.seed);
-  const auto of_file = static_cast<std::size_t>(bench.tokens / bench.files);
-  const auto files =
-      prompt_files(**repository, chat, model.engine->tokenizer(), names.context, of_file, 40, random);
-  if (files.size() < static_cast<std::size_t>(bench.files)) {
-    return fail(ErrorCode::kInvalidArgument,
-                "only " + std::to_string(files.size()) + " files are long enough for such prompts",
-                "take fewer --tokens, or another repository");
-  }
-  Run run(model, blocks);
-  for (const PromptFile& file : files) {
-    if (auto warmed = run.warm(file); !warmed) return fail(warmed.error());
-  }
-  blocks.flush();
-
-  std::vector<Reading> full;
-  std::vector<std::vector<Reading>> by_policy(bench.policies.size());
-  double prompt_tokens = 0;
-  for (std::int32_t i = 0; i < bench.prompts; ++i) {
-    std::vector<const PromptFile*> order;
-    for (const PromptFile& file : files) order.push_back(&file);
-    std::ranges::shuffle(order, random);
-    order.resize(static_cast<std::size_t>(bench.files));
-    const PromptPlan plan = question_about(order, chat, model.engine->tokenizer(), random);
-    prompt_tokens += static_cast<double>(plan.size()) / bench.prompts;
-    auto read = run.read(plan, nullptr);
-    if (!read) return fail(read.error());
-    full.push_back(std::move(*read));
-    for (std::size_t p = 0; p < bench.policies.size(); ++p) {
-      const auto policy = daemon::parse_repair_policy(bench.policies[p]);
-      if (!policy) return fail(policy.error());
-      const daemon::Reuse reuse{&blocks, names.model, names.context, *policy};
-      auto reused = run.read(plan, &reuse);
-      if (!reused) return fail(reused.error());
-      by_policy[p].push_back(std::move(*reused));
+Result<std::vector<ReuseFigures>> run_reuse_bench(const ReuseBench& bench, const OutcomeSink& sink) {
+  Outcomes outcomes(sink);
+  PeerRequest peer;
+  {
+    auto run = ReuseRun::prepare(bench, outcomes);
+    if (!run) return fail(run.error());
+    for (std::int32_t i = 0; i < bench.prompts; ++i) {
+      if (auto done = run->next_prompt(); !done) return fail(done.error());
     }
-    std::cerr << "prompt " << i + 1 << " of " << bench.prompts << ": " << plan.size() << " tokens\n";
+    peer = std::move(*run).peer_request();
+  }  // the peer gets the machine for itself
+  if (!bench.common.peer.empty()) {
+    const auto done = run_reuse_peer(
+        peer, [&](const ReuseRow& row, const ReuseOutcome& outcome) { outcomes.add(row, outcome); });
+    if (!done) return fail(done.error());
   }
-  std::vector<ReuseFigures> figures{summarise("full", full, full, run, prompt_tokens)};
-  for (std::size_t p = 0; p < bench.policies.size(); ++p) {
-    figures.push_back(summarise(bench.policies[p], full, by_policy[p], run, prompt_tokens));
-  }
-  return figures;
-}
-
-void print_reuse_table(std::ostream& out, const std::vector<ReuseFigures>& figures) {
-  char line[256];
-  std::snprintf(line, sizeof line, "%-28s %8s %8s %8s %8s %6s %7s %7s %8s %8s %7s %7s %7s\n", "policy",
-                "computed", "TTFT p50", "p95", "ratio", "load", "select", "prefill", "KL mean", "worst",
-                "top-1", "choice", "doubt");
-  out << line;
-  for (const ReuseFigures& f : figures) {
-    std::snprintf(line, sizeof line,
-                  "%-28s %8.0f %8.0f %8.0f %8.2f %6.0f %7.0f %7.0f %8.4f %8.4f %6.1f%% %6.1f%% %6.1f%%\n",
-                  f.policy.c_str(), f.tokens_computed, f.ttft_ms_p50, f.ttft_ms_p95, f.ratio_to_full,
-                  f.load_ms, f.select_ms, f.prefill_ms, f.kl_mean, f.kl_worst, 100 * f.top1_agreement,
-                  100 * f.choice_agreement, 100 * f.doubtful);
-    out << line;
-  }
-}
-
-void print_reuse_json(std::ostream& out, const std::vector<ReuseFigures>& figures) {
-  for (const ReuseFigures& f : figures) {
-    out << nlohmann::json{{"policy", f.policy},
-                          {"codec", "bf16"},
-                          {"tier", f.policy == "full" ? "full" : "ram"},
-                          {"prompts", f.prompts},
-                          {"tokens", f.tokens},
-                          {"tokens_computed", f.tokens_computed},
-                          {"ttft_ms_p50", f.ttft_ms_p50},
-                          {"ttft_ms_p95", f.ttft_ms_p95},
-                          {"ratio_to_full", f.ratio_to_full},
-                          {"kl_mean", f.kl_mean},
-                          {"kl_worst", f.kl_worst},
-                          {"top1_agreement", f.top1_agreement},
-                          {"choice_agreement", f.choice_agreement},
-                          {"doubtful", f.doubtful}}
-               .dump()
-        << '\n';
-  }
+  return outcomes.figures();
 }
 
 }  // namespace kvboost::bench

@@ -15,6 +15,7 @@
 #include <random>
 
 #include "bench/measurement.h"
+#include "bench/scratch_folder.h"
 #include "cache/store/lmdb_store.h"
 #include "cache/store/memory_store.h"
 
@@ -28,29 +29,6 @@ using cache::Codec;
 using cache::SealedRecord;
 using Clock = std::chrono::steady_clock;
 using Block = std::vector<std::uint16_t>;
-
-/// A folder that goes with the object.
-class ScratchFolder {
- public:
-  [[nodiscard]] static Result<ScratchFolder> make(const fs::path& in) {
-    std::error_code error;
-    fs::create_directories(in, error);
-    std::string name = (in / "store-bench-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) return fail_errno(in.string(), errno);
-    return ScratchFolder(name);
-  }
-  ScratchFolder(ScratchFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  ScratchFolder& operator=(ScratchFolder&&) = delete;
-  ~ScratchFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  [[nodiscard]] const fs::path& path() const { return path_; }
-
- private:
-  explicit ScratchFolder(fs::path path) : path_(std::move(path)) {}
-  fs::path path_;
-};
 
 /// Numbers as KV has them: around zero, some channels larger than others.
 Block sample_block(const BlockShape& shape, unsigned seed) {
@@ -133,16 +111,6 @@ Result<void> write_plain(const fs::path& file, std::span<const SealedRecord> rec
   }
   ::close(descriptor);
   return done;
-}
-
-/// Writes a file's pages to the disk and has the page cache forget them. Nothing may have them mapped.
-Result<void> make_cold(const fs::path& file) {
-  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return fail_errno(file.string(), errno);
-  ::fsync(descriptor);
-  ::posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED);
-  ::close(descriptor);
-  return {};
 }
 
 /// The median of `runs` of both, taken in turns.

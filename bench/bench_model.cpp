@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/bench_model.h"
+
+#include <algorithm>
+#include <chrono>
+#include <span>
+#include <utility>
+
+#include "cache/key/chunk_key.h"
+
+namespace kvboost::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+}  // namespace
+
+BenchModel::BenchModel(std::unique_ptr<engine::Engine> engine)
+    : engine_(std::move(engine)),
+      chat_(std::make_unique<daemon::ChatTemplate>(daemon::ChatTemplate::detect(engine_->tokenizer()))),
+      fingerprint_(sha256("kvboost-bench")),
+      context_(cache::key_context(fingerprint_, chat_->header())) {}
+
+Result<BenchModel> BenchModel::load(const EngineBench& bench) {
+  engine::EngineOptions options;
+  options.model = bench.model;
+  options.compute = bench.compute;
+  options.threads = bench.threads;
+  auto engine = engine::Engine::load(options);
+  if (!engine) return fail(engine.error());
+  return BenchModel(std::move(*engine));
+}
+
+const char* BenchModel::live_codec() const {
+  return engine_->info().compute == engine::ComputeType::kBFloat16 ? "bf16" : "f32";
+}
+
+Result<Reading> BenchModel::read(const daemon::PromptPlan& plan, const daemon::Reuse* reuse,
+                                 daemon::LiveSequences& live, std::int32_t greedy) const {
+  Reading reading;
+  const auto start = Clock::now();
+  const std::vector<engine::TokenId> tokens = plan.tokens();
+  auto taken = live.take(tokens);
+  if (!taken) return fail(taken.error());
+  engine::Sequence& sequence = taken->sequence;
+  const std::int32_t begin = sequence.size();
+  auto read = daemon::read_plan(*engine_, sequence, {.plan = &plan, .reuse = reuse});
+  if (!read) return fail(read.error());
+  const std::span<const float> logits = engine_->logits(sequence);
+  reading.first = static_cast<engine::TokenId>(std::ranges::max_element(logits) - logits.begin());
+  reading.ttft_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+
+  reading.log_probabilities = log_softmax(logits);
+  reading.tokens = static_cast<std::int32_t>(tokens.size());
+  for (std::size_t i = 0; i < plan.parts.size(); ++i) {
+    const daemon::PartRead& part = read->parts[i];
+    reading.reused += part.live + part.loaded;
+    if (plan.parts[i].kind != daemon::PartKind::kLiteral) reading.repaired += part.computed + part.repaired;
+  }
+  if (taken->exact_tokens == begin) taken->exact_tokens = read->exact_tokens;
+  reading.read = std::move(*read);
+  if (greedy > 0) {
+    engine::GenerateParams params;
+    params.max_tokens = greedy;
+    auto generated = engine_->generate(sequence, params, {});
+    if (!generated) return fail(generated.error());
+    reading.greedy = std::move(generated->tokens);
+    if (taken->exact_tokens == reading.tokens) taken->exact_tokens = sequence.size();
+  }
+  live.give_back(std::move(*taken));
+  return reading;
+}
+
+}  // namespace kvboost::bench

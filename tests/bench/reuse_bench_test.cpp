@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reuse bench: its prompts, its figures, and a small run of the whole with the real model.
+#include "bench/reuse_bench.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "bench/bench_model.h"
+#include "bench/reuse_picture.h"
+#include "bench/sample_text.h"
+#include "bench/source_names.h"
+#include "tests/support/scratch_tree.h"
+
+namespace kvboost::bench {
+namespace {
+
+using Names = std::vector<std::string>;
+
+TEST(SourceNames, FunctionsAndTypesAreFound) {
+  const std::string text =
+      "class Cat:\n  def meow(self, loud):\n    return roar(loud)\n"
+      "Result<void> Store::open(const Path& path) {\n  if (path.empty()) {\n  while (running()) {\n"
+      "  const auto x = make(1); if (x) {\n  foo.each_one(function() {\n"
+      "struct Thing {\nclass Forward;\nenum class Colour {\nint used(int);\n";
+  EXPECT_EQ(functions_in(text), (Names{"meow", "open"}));
+  EXPECT_EQ(types_in(text), (Names{"Thing", "Colour"}));
+  EXPECT_TRUE(has_word(text, "meow"));
+  EXPECT_FALSE(has_word(text, "ope"));
+  EXPECT_FALSE(has_word("reopen", "open"));
+  EXPECT_EQ(lines_in("  short\n\tsomething of the right length, here \n------------------------------\n"),
+            (Names{"something of the right length, here"}));
+}
+
+TEST(FirstToken, IsComparedByItsDistribution) {
+  const std::vector<float> logits{0, 1, 3, 2};
+  const LogProbabilities p = log_softmax(logits);
+  double sum = 0;
+  for (const float x : p) sum += std::exp(x);
+  EXPECT_NEAR(sum, 1, 1e-6);
+  EXPECT_EQ(divergence(p, p), 0);
+  const LogProbabilities q = log_softmax(std::vector<float>{0, 1, 3, 2.5F});
+  EXPECT_GT(divergence(p, q), 0.001);
+  EXPECT_EQ(likeliest(p), 2U);
+  EXPECT_EQ(likeliest_of(p, std::vector<std::int32_t>{1, 3, 0}), 1U);
+  EXPECT_FALSE(is_doubtful(p));
+  EXPECT_TRUE(is_doubtful(log_softmax(std::vector<float>{0, 1, 3, 2.95F})));
+}
+
+ReuseOutcome outcome_of(double ttft_ms, double kl) {
+  ReuseOutcome outcome{.ttft_ms = ttft_ms, .full_ttft_ms = 100, .tokens = 50};
+  outcome.kl = kl;
+  return outcome;
+}
+
+TEST(ReuseFigures, AreSummedUp) {
+  std::vector<ReuseOutcome> outcomes{outcome_of(10, 0.1), outcome_of(20, 0.3), outcome_of(50, 0.2)};
+  outcomes[0].choice = true;
+  outcomes[1].choice = false;
+  outcomes[2].top1 = false;
+  outcomes[2].tokens_repaired = 30;
+  const ReuseFigures f = summarise({"shuffled", "none", "bf16", "ram"}, outcomes);
+  EXPECT_EQ(f.prompts, 3);
+  EXPECT_EQ(f.ttft_ms_p50, 20);
+  EXPECT_EQ(f.ttft_ms_p95, 50);
+  EXPECT_EQ(f.ratio_to_full, 5);
+  EXPECT_NEAR(f.kl_mean, 0.2, 1e-12);
+  EXPECT_EQ(f.kl_p95, 0.3);
+  EXPECT_NEAR(f.top1_agreement, 2.0 / 3, 1e-12);
+  EXPECT_EQ(f.choice_agreement, 0.5);  // of the two that are known
+  EXPECT_EQ(f.choices, 2);
+  EXPECT_EQ(f.greedy32_equal, std::nullopt);
+  EXPECT_EQ(f.tokens_repaired, 10);
+}
+
+TEST(ReuseFigures, JsonHasTheFieldsOfTheTable) {
+  std::ostringstream out;
+  print_reuse_json(out, summarise({"shuffled", "seam:16", "int8", "disk"}, std::vector{outcome_of(10, 0.1)}));
+  const auto json = nlohmann::ordered_json::parse(out.str());
+  std::vector<std::string> fields;
+  for (const auto& [name, value] : json.items()) fields.push_back(name);
+  EXPECT_EQ(fields, (Names{"scenario", "policy", "codec", "tier", "prompts", "tokens", "tokens_repaired",
+                           "ttft_ms_p50", "ttft_ms_p95", "ratio_to_full", "kl_mean", "kl_p95",
+                           "top1_agreement", "choice_agreement", "greedy32_equal"}));
+  EXPECT_TRUE(json["choice_agreement"].is_null());
+  EXPECT_EQ(json["tier"], "disk");
+}
+
+TEST(ReuseFigures, ThePeerStandsBeside) {
+  const std::vector<ReuseFigures> figures{
+      summarise({"same", "exact", "bf16", "ram"}, std::vector{outcome_of(10, 0)}),
+      summarise({"same", "peer", "f16", "peer"}, std::vector{outcome_of(40, 0.01)})};
+  std::ostringstream out, alone;
+  print_reuse_against_peer(out, figures);
+  EXPECT_NE(out.str().find("4.00"), std::string::npos) << out.str();
+  print_reuse_against_peer(alone, std::span(figures).first(1));
+  EXPECT_TRUE(alone.str().empty());
+}
+
+TEST(ReusePicture, HasAPointAPolicyAndItsName) {
+  const std::vector<ReuseFigures> figures{
+      summarise({"shuffled", "full", "bf16", "full"}, std::vector{outcome_of(7000, 0)}),
+      summarise({"shuffled", "none", "bf16", "ram"}, std::vector{outcome_of(250, 0.09)}),
+      summarise({"shuffled", "a<b", "bf16", "ram"}, std::vector{outcome_of(400, 0)}),
+      summarise({"same", "none", "bf16", "ram"}, std::vector{outcome_of(30, 0.5)})};
+  const std::string svg = reuse_picture(figures);
+  EXPECT_TRUE(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
+  EXPECT_NE(svg.find(">none<"), std::string::npos);
+  EXPECT_NE(svg.find(">a&lt;b<"), std::string::npos);
+  std::size_t points = 0;
+  for (std::size_t at = svg.find("<circle"); at != std::string::npos; at = svg.find("<circle", at + 1))
+    ++points;
+  EXPECT_EQ(points, 3U);  // one in the legend
+  EXPECT_EQ(svg.find("nan"), std::string::npos);
+  EXPECT_TRUE(reuse_picture(std::span(figures).first(1)).empty());
+}
+
+class RealModel : public testing::Test {
+ protected:
+  void SetUp() override {
+    const char* model = std::getenv("KVBOOST_TEST_MODEL");
+    if (model == nullptr) GTEST_SKIP() << "KVBOOST_TEST_MODEL is not set";
+    bench_.common.model = model;
+    for (const char* file : {"answer.cpp", "block_cache.cpp", "live_sequences.cpp", "plan_reader.cpp",
+                             "resolver.cpp", "scheduler.cpp"}) {
+      const auto text = sample_text(std::filesystem::path(KVBOOST_SOURCE_DIR) / "daemon" / "pipeline" / file);
+      ASSERT_TRUE(text.has_value());
+      tree_.write(std::string("src/") + file, *text);
+    }
+    bench_.repository = tree_.root() / "src";
+    bench_.directory = tree_.root() / "blocks";
+    bench_.prompts = 1;
+    bench_.files = 4;
+    bench_.tokens = 900;
+    bench_.greedy = 2;
+  }
+
+  const test::ScratchTree tree_;
+  ReuseBench bench_;
+};
+
+std::string between(const std::string& text, const std::string& begin, const std::string& end) {
+  const std::size_t at = text.find(begin);
+  if (at == std::string::npos) return {};
+  const std::size_t first = at + begin.size();
+  return text.substr(first, text.find(end, first) - first);
+}
+
+std::string subject_of(const std::string& question) {
+  for (const auto& [begin, end] :
+       {std::pair{"the line `", "`?\nA. "}, {"the function ", " defined?"}, {"the type ", " defined?"}}) {
+    if (auto found = between(question, begin, end); !found.empty()) return found;
+  }
+  return {};
+}
+
+/// What the prompt has of the file behind a letter.
+std::string_view text_behind(const PromptMaker& maker, const std::string& question, char letter) {
+  const std::string path = between(question + '\n', std::string("\n") + letter + ". ", "\n");
+  const auto file = std::ranges::find(maker.files(), path, &PromptFile::path);
+  EXPECT_NE(file, maker.files().end()) << question;
+  return file == maker.files().end() ? std::string_view() : file->taken();
+}
+
+TEST_F(RealModel, EachQuestionIsNewAndItsAnswerTrue) {
+  const auto model = BenchModel::load(bench_.common);
+  ASSERT_TRUE(model.has_value());
+  auto repository = daemon::Repository::open(bench_.repository, {});
+  ASSERT_TRUE(repository && (*repository)->refresh({}));
+  auto maker = PromptMaker::make(**repository, model->chat(), model->engine().tokenizer(), model->context(),
+                                 {.files = 4, .tokens = 900, .pool = 6, .seed = 3});
+  ASSERT_TRUE(maker.has_value()) << maker.error().text();
+  const auto& tokenizer = model->engine().tokenizer();
+  std::set<std::string> questions;
+  std::size_t open = 0;
+  for (int i = 0; i < 8; ++i) {
+    const auto set = maker->next();
+    ASSERT_TRUE(set.has_value()) << set.error().text();
+    EXPECT_EQ(set->base.plan.parts.size(), set->question.plan.parts.size());
+    EXPECT_NE(set->base.plan.tokens(), set->edited.plan.tokens());
+    EXPECT_LT(set->deleted.plan.size(), set->base.plan.size());
+    EXPECT_LT(set->dropped.plan.size(), set->deleted.plan.size());
+    for (const ReusePrompt* prompt : {&set->base, &set->shuffled, &set->question}) {
+      const auto& parts = prompt->plan.parts;
+      const std::string question = tokenizer.decode(parts[parts.size() - 2].tokens);
+      EXPECT_TRUE(questions.insert(question).second) << question;
+      if (!prompt->answer) {
+        ++open;
+        continue;
+      }
+      const std::string subject = subject_of(question);
+      ASSERT_FALSE(subject.empty()) << question;
+      for (std::size_t letter = 0; letter < 4; ++letter) {
+        EXPECT_EQ(has_word(text_behind(*maker, question, static_cast<char>('A' + letter)), subject),
+                  letter == *prompt->answer)
+            << question;
+      }
+    }
+  }
+  EXPECT_EQ(open, 6U);
+}
+
+TEST_F(RealModel, ASmallRunMeasuresReuse) {
+  bench_.policies = {"none", "seam:4", "exact"};
+  bench_.codecs = {cache::Codec::kBf16, cache::Codec::kInt8};
+  bench_.scenarios = {Scenario::kShuffled, Scenario::kSame, Scenario::kQuestion, Scenario::kEdited,
+                      Scenario::kRestart};
+  std::map<ReuseRow, ReuseOutcome> seen;
+  const auto figures = run_reuse_bench(
+      bench_, [&](const ReuseRow& row, const ReuseOutcome& outcome) { seen.emplace(row, outcome); });
+  ASSERT_TRUE(figures.has_value()) << figures.error().text();
+  EXPECT_EQ(figures->size(), 1U + 2 * 2 * 3 + 1 + 3 * 4);
+  EXPECT_EQ(seen.size(), figures->size());
+  const auto of = [&](const char* scenario, const char* policy, const char* codec, const char* tier) {
+    const auto found = seen.find({scenario, policy, codec, tier});
+    if (found != seen.end()) return found->second;
+    ADD_FAILURE() << scenario << ' ' << policy << ' ' << codec << ' ' << tier << " is missing";
+    return ReuseOutcome{};
+  };
+  const ReuseOutcome none = of("shuffled", "none", "bf16", "ram");
+  EXPECT_EQ(none.tokens_repaired, 0);
+  EXPECT_GT(none.tokens_reused, none.tokens / 2);
+  EXPECT_GT(none.kl, 0.002);  // nothing repaired: it must show
+  for (const char* tier : {"disk", "cold"}) {
+    EXPECT_EQ(of("shuffled", "none", "bf16", tier).kl, none.kl);  // the same bytes from elsewhere
+    EXPECT_EQ(of("shuffled", "none", "int8", tier).kl, of("shuffled", "none", "int8", "ram").kl);
+  }
+  const ReuseOutcome seam = of("shuffled", "seam:4", "bf16", "disk");
+  EXPECT_EQ(seam.tokens_reused, none.tokens_reused);
+  EXPECT_EQ(seam.tokens_repaired, 3 * 4);  // all files but the first have moved
+  EXPECT_NE(seam.kl, none.kl);
+  for (const char* scenario : {"shuffled", "same", "question", "edited", "restart"}) {
+    const bool restart = std::string(scenario) == "restart";
+    const ReuseOutcome exact = of(scenario, "exact", "bf16", restart ? "disk" : "ram");
+    EXPECT_LT(exact.kl, 0.003) << scenario;
+    EXPECT_TRUE(exact.top1 || exact.doubtful) << scenario;
+  }
+  EXPECT_EQ(of("same", "exact", "bf16", "ram").tokens_repaired, 0);
+  EXPECT_EQ(of("question", "exact", "bf16", "ram").tokens_repaired, 0);
+  EXPECT_EQ(of("restart", "exact", "bf16", "disk").tokens_repaired, 0);
+  EXPECT_GT(of("edited", "none", "bf16", "ram").tokens_repaired, 0);  // the chunk that was edited
+  EXPECT_LT(of("edited", "none", "bf16", "ram").tokens_repaired,
+            of("edited", "exact", "bf16", "ram").tokens_repaired);
+}
+
+TEST_F(RealModel, TooFewFilesAreAnError) {
+  bench_.tokens = 100'000;
+  const auto refused = run_reuse_bench(bench_);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace kvboost::bench
