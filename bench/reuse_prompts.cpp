@@ -83,7 +83,7 @@ Result<PromptMaker> PromptMaker::make(const daemon::Repository& repository, cons
   return maker;
 }
 
-/// The chunks of the file's first group that begin before `end` and have about `tokens` together.
+/// The chunks of the file's first group whose middle is before `end`, and that have about `tokens` together.
 PromptFile PromptMaker::cut(const std::string& path, std::string text, std::size_t tokens,
                             std::size_t end) const {
   const auto chunks = daemon::cut_and_encode(*tokenizer_, path, text, {});
@@ -93,7 +93,7 @@ PromptFile PromptMaker::cut(const std::string& path, std::string text, std::size
   std::size_t taken = 0;
   for (const daemon::BlockPart& part : groups.front()) {
     if (file.group.size() >= daemon::kFirstChunk) {
-      if (taken + part.tokens.size() / 2 > tokens || part.span.begin >= end) break;
+      if (taken + part.tokens.size() / 2 > tokens || (part.span.begin + part.span.end) / 2 >= end) break;
       taken += part.tokens.size();
       file.end = std::min(part.span.end, file.text.size());
     }
