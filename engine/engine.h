@@ -92,6 +92,7 @@ class Sequence {
 
  private:
   friend class Engine;
+  friend struct SequenceCells;  // tests look at single keys and values
   struct Impl;
   explicit Sequence(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

@@ -60,9 +60,9 @@ class PlanReader {
     }
   }
 
-  /// Not the last part: something must be computed to have logits.
+  /// Not the part with the last token: something must be computed to have logits.
   [[nodiscard]] bool loadable(std::size_t part) const {
-    if (part + 1 == resolved_.size()) return false;
+    if (begins_[part + 1] == begins_.back()) return false;
     const Match match = resolved_[part].match;
     return match == Match::kExact ||
            (match == Match::kApproximate && reading_.reuse != nullptr && reading_.reuse->repair);
@@ -80,7 +80,10 @@ class PlanReader {
       to_compute_ += size - read_.parts[part].live;
       return {};
     }
+    const std::int32_t before = sequence_.size();
     if (auto computed = compute(begin); !computed) return computed;
+    // What was computed behind cells that are yet to be repaired is no better than these.
+    if (!changed_.empty() && begin > before) changed_.push_back({before, begin - before});
     sequence_.truncate(begin);  // a beginning of the part may be live
     const auto place_start = Clock::now();
     const auto tokens = std::span(prompt_).subspan(begin, size);

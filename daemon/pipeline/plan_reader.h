@@ -43,7 +43,7 @@ struct PartRead {
   std::int32_t live = 0;
   std::int32_t loaded = 0;
   std::int32_t computed = 0;
-  std::int32_t repaired = 0;  // of the loaded ones
+  std::int32_t repaired = 0;  // of the loaded ones, and of those computed behind such
 };
 
 struct PlanRead {
