@@ -14,6 +14,7 @@
 #include "bench/chunk_survey.h"
 #include "bench/codec_bench.h"
 #include "bench/engine_bench.h"
+#include "bench/hit_bench.h"
 #include "bench/logits_dump.h"
 #include "bench/measurement.h"
 #include "bench/reuse_bench.h"
@@ -98,9 +99,23 @@ struct ReuseOptions {
   bool json = false;
 };
 
+const std::map<std::string, cache::Codec> kCodecs = {
+    {"bf16", cache::Codec::kBf16}, {"int8", cache::Codec::kInt8}, {"int4", cache::Codec::kInt4}};
+
+void add_hit_options(CLI::App& command, bench::HitBench& hit, bool& json) {
+  add_common_options(command, hit.common);
+  command.add_option("--dir", hit.directory, "where to store blocks: on the disk that is to be measured")
+      ->capture_default_str();
+  command.add_option("--runs", hit.common.runs, "runs of each test; the median counts")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
+  command.add_option("--lengths", hit.lengths, "tokens of the prompts")
+      ->delimiter(',')
+      ->check(CLI::Range(64, 1'000'000));
+  command.add_flag("--json", json, "one JSON object a line instead of a table");
+}
+
 void add_reuse_options(CLI::App& command, ReuseOptions& options) {
-  static const std::map<std::string, cache::Codec> kCodecs = {
-      {"bf16", cache::Codec::kBf16}, {"int8", cache::Codec::kInt8}, {"int4", cache::Codec::kInt4}};
   static const std::map<std::string, bench::Tier> kTiers = {
       {"ram", bench::Tier::kRam}, {"disk", bench::Tier::kDisk}, {"cold", bench::Tier::kCold}};
   bench::ReuseBench& reuse = options.bench;
@@ -251,6 +266,13 @@ int reuse_command(ReuseOptions options) {
   return picture ? 0 : report({ErrorCode::kIo, "cannot write " + options.picture, ""});
 }
 
+int hit_command(const bench::HitBench& bench, bool json) {
+  const auto times = bench::run_hit_bench(bench);
+  if (!times) return report(times.error());
+  json ? bench::print_hit_json(std::cout, *times) : bench::print_hit_table(std::cout, *times);
+  return 0;
+}
+
 int store_command(StoreOptions options, const std::string& model, bool json) {
   const auto spec = engine::read_spec(model);
   if (!spec) return report(spec.error());
@@ -302,6 +324,9 @@ int main(int argc, char** argv) {
   if (const auto cache = cache_dir()) reuse.bench.directory = *cache;
   auto* reuses = app.add_subcommand("reuse", "time to first token with stored blocks, and what that costs");
   add_reuse_options(*reuses, reuse);
+  bench::HitBench hit{.common = bench, .directory = reuse.bench.directory};
+  auto* hits = app.add_subcommand("hit", "whether looking for stored blocks ever costs time");
+  add_hit_options(*hits, hit, json);
   StoreOptions store_options;
   if (const auto cache = cache_dir()) store_options.bench.directory = *cache;
   std::string store_model = bench.model.string();
@@ -325,6 +350,7 @@ int main(int argc, char** argv) {
   }
   if (chunks->parsed()) return chunks_command(survey, json);
   if (reuses->parsed()) return reuse_command(std::move(reuse));
+  if (hits->parsed()) return hit_command(hit, json);
   if (store->parsed()) return store_command(store_options, store_model, json);
   if (codec->parsed()) return codec_command(codec_bench, json);
   if (logits->parsed()) {

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "bench/bench_model.h"
+#include "bench/hit_bench.h"
 #include "bench/reuse_picture.h"
 #include "bench/sample_text.h"
 #include "bench/source_names.h"
@@ -50,6 +51,15 @@ TEST(FirstToken, IsComparedByItsDistribution) {
   EXPECT_EQ(likeliest_of(p, std::vector<std::int32_t>{1, 3, 0}), 1U);
   EXPECT_FALSE(is_doubtful(p));
   EXPECT_TRUE(is_doubtful(log_softmax(std::vector<float>{0, 1, 3, 2.95F})));
+}
+
+TEST(HitTable, TellsASlowHit) {
+  std::ostringstream fast, slow;
+  print_hit_table(fast, std::vector{HitTimes{128, 100, 10, 101, 12, 103}});
+  EXPECT_NE(fast.str().find("No hit was slower"), std::string::npos);
+  print_hit_table(slow,
+                  std::vector{HitTimes{128, 100, 10, 101, 12, 103}, HitTimes{256, 100, 10, 101, 112, 103}});
+  EXPECT_NE(slow.str().find("A hit was slower"), std::string::npos);
 }
 
 ReuseOutcome outcome_of(double ttft_ms, double kl) {
@@ -246,6 +256,21 @@ TEST_F(RealModel, ASmallRunMeasuresReuse) {
   EXPECT_GT(of("edited", "none", "bf16", "ram").tokens_repaired, 0);  // the chunk that was edited
   EXPECT_LT(of("edited", "none", "bf16", "ram").tokens_repaired,
             of("edited", "exact", "bf16", "ram").tokens_repaired);
+}
+
+TEST_F(RealModel, HitsAndMissesAreTold) {
+  HitBench hit{.common = bench_.common, .directory = bench_.directory, .lengths = {128, 300}};
+  hit.common.text = bench_.repository;
+  hit.common.runs = 1;
+  const auto times = run_hit_bench(hit);
+  ASSERT_TRUE(times.has_value()) << times.error().text();
+  ASSERT_EQ(times->size(), 2U);
+  EXPECT_EQ((*times)[0].tokens, 128);
+  EXPECT_EQ((*times)[1].tokens, 300);
+  for (const double ms : {(*times)[1].off, (*times)[1].ram_hit, (*times)[1].disk_hit, (*times)[1].disk_miss})
+    EXPECT_GT(ms, 0);
+  hit.lengths = {1'000'000};
+  EXPECT_EQ(run_hit_bench(hit).error().code, ErrorCode::kInvalidArgument);
 }
 
 TEST_F(RealModel, TooFewFilesAreAnError) {
