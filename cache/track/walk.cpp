@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/file_descriptor.h"
 #include "cache/track/beneath.h"
 
@@ -20,6 +21,7 @@ namespace kvboost::cache {
 namespace {
 
 constexpr std::string_view kIgnoreFile = ".kvboostignore";
+constexpr std::size_t kEntriesBetweenWords = 1024;
 
 // Folders that hold other people's or derived files, by name. They are left out unless git tracks files in
 // them; what else a build leaves behind is for .gitignore to say.
@@ -63,7 +65,8 @@ Walk::Walk(std::filesystem::path root, const WalkLimits& limits)
       limits_(limits),
       own_rules_(read_beneath(root_, kIgnoreFile, limits.max_file_bytes).value_or(std::string())) {}
 
-Result<FileListing> Walk::run(const GitRules& rules) {
+Result<FileListing> Walk::run(const GitRules& rules, const std::stop_token& stop,
+                              const std::function<void(std::int64_t)>& seen) {
   FileDescriptor root(::open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat status = {};
   if (!root.is_open() || ::fstat(root.get(), &status) != 0) return fail_errno(root_.string(), errno);
@@ -71,12 +74,16 @@ Result<FileListing> Walk::run(const GitRules& rules) {
   listing_.head = rules.head();
   listing_.branch = rules.branch();
   listing_.note = rules.note();
+  plain_ = !rules.is_repository();
+  stop_ = stop;
+  seen_ = seen;
   folder(std::move(root), {.rules = &rules, .outer = nullptr, .path = ""});
-  if (stopped_) {
+  if (stop_.stop_requested()) return fail(ErrorCode::kCancelled, "cancelled while listing files");
+  if (!limit_.empty()) {
     if (!listing_.note.empty()) listing_.note += "; ";
-    listing_.note +=
-        "more than " + std::to_string(limits_.max_untracked_files) +
-        " files that git does not track: the others are left out (name what to leave out in .kvboostignore)";
+    listing_.note += limit_ + ": the others are left out (" +
+                     (plain_ ? "go to the directory that you mean, or " : "") +
+                     "name what to leave out in .kvboostignore)";
   }
   std::ranges::sort(listing_.files, {}, &TrackedFile::path);
   std::ranges::sort(listing_.skipped, {}, &SkippedFile::path);
@@ -96,6 +103,7 @@ void Walk::folder(FileDescriptor fd, const Place& place) {
   }
   std::ranges::sort(names);
   for (const auto& [name, type] : names) {
+    if (!go_on()) return;
     if (type == DT_DIR || (type == DT_UNKNOWN && is_folder(opened, name))) {
       inner_folder(opened, name, place);
     } else {
@@ -121,7 +129,7 @@ void Walk::inner_folder(int parent, const std::string& name, const Place& place)
   const std::string inside = inner.path.substr(inner.prefix);
   const bool submodule = place.rules->is_submodule(inside.substr(0, inside.size() - 1));
   const bool tracked = submodule || place.rules->tracks_below(inside);
-  if (!tracked && (stopped_ || is_ignored(inner))) return;
+  if (!tracked && (!limit_.empty() || is_ignored(inner))) return;
   if (own_rules_.ignores(inner.path)) return skip(inner.path, std::string(kIgnoreFile));
   if (is_secret_path(inner.path)) return skip(inner.path, "secret");
   if (inner.depth > limits_.max_depth) {
@@ -166,7 +174,7 @@ void Walk::file(int parent, const std::string& name, const Place& place) {
   const std::string path = place.path + name;
   const std::string inside = path.substr(place.prefix);
   const bool tracked = place.rules->tracks(inside);
-  if (!tracked && (stopped_ || is_ignored(place) || place.rules->ignores(inside))) return;
+  if (!tracked && (!limit_.empty() || is_ignored(place) || place.rules->ignores(inside))) return;
   if (own_rules_.ignores(path)) return skip(path, std::string(kIgnoreFile));
   if (is_secret_path(path)) return skip(path, "secret");
   struct stat status = {};
@@ -178,12 +186,32 @@ void Walk::file(int parent, const std::string& name, const Place& place) {
   if (!S_ISREG(status.st_mode)) return skip(path, "not a regular file");
   const auto size = static_cast<std::uint64_t>(status.st_size);
   if (size > limits_.max_file_bytes) return skip(path, larger_than(limits_.max_file_bytes));
-  if (!tracked && ++untracked_ > limits_.max_untracked_files) {
-    stopped_ = true;
-    return;
+  if (!tracked || plain_) {
+    const std::size_t most = plain_ ? limits_.max_plain_files : limits_.max_untracked_files;
+    if (++untracked_ > most) {
+      return stop_at("more than " + std::to_string(most) + " files" +
+                     (plain_ ? "" : " that git does not track"));
+    }
+    untracked_bytes_ += size;
+    if (plain_ && untracked_bytes_ > limits_.max_plain_bytes) {
+      return stop_at("more than " + human_size(limits_.max_plain_bytes) + " of files");
+    }
   }
   listing_.files.push_back(
       {path, size, nanoseconds(status.st_mtim), nanoseconds(status.st_ctim), status.st_ino});
+}
+
+bool Walk::go_on() {
+  ++entries_;
+  if (plain_ && entries_ > limits_.max_plain_entries) {
+    stop_at("more than " + std::to_string(limits_.max_plain_entries) + " names to look at");
+  }
+  if (seen_ && entries_ % kEntriesBetweenWords == 0) seen_(static_cast<std::int64_t>(entries_));
+  return !stop_.stop_requested() && (limit_.empty() || !plain_);
+}
+
+void Walk::stop_at(std::string limit) {
+  if (limit_.empty()) limit_ = std::move(limit);
 }
 
 void Walk::skip(const std::string& path, std::string reason) {

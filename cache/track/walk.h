@@ -5,7 +5,9 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "base/file_descriptor.h"
@@ -17,6 +19,10 @@ namespace kvboost::cache {
 struct WalkLimits {
   std::uint64_t max_file_bytes = 1'000'000;
   std::size_t max_untracked_files = 50'000;
+  // Of a directory that is no repository: it may be a home, or all of the machine.
+  std::size_t max_plain_files = 10'000;
+  std::uint64_t max_plain_bytes = 400'000'000;
+  std::size_t max_plain_entries = 200'000;  // looked at, whatever they are
   int max_depth = 100;
 };
 
@@ -25,8 +31,9 @@ class Walk {
   Walk(std::filesystem::path root, const WalkLimits& limits);
 
   /// Lists everything under the root by `rules`, and submodules and, outside of a repository, inner
-  /// repositories each by their own.
-  [[nodiscard]] Result<FileListing> run(const GitRules& rules);
+  /// repositories each by their own. `seen` is told now and then how many entries it has looked at.
+  [[nodiscard]] Result<FileListing> run(const GitRules& rules, const std::stop_token& stop = {},
+                                        const std::function<void(std::int64_t)>& seen = {});
 
  private:
   /// A folder on the way down, and the repository that it is in: paths for `rules` are relative to its root.
@@ -48,13 +55,21 @@ class Walk {
   /// Why an untracked folder is left out as a whole, or nullptr.
   [[nodiscard]] const char* unwanted_folder(int fd, const std::string& name, const Place& place) const;
   void skip(const std::string& path, std::string reason);
+  /// Counts one more entry; false when the walk is to end.
+  [[nodiscard]] bool go_on();
+  void stop_at(std::string limit);
 
   std::filesystem::path root_;
   WalkLimits limits_;
   IgnoreRules own_rules_;
   std::uint64_t device_ = 0;  // the root's file system
+  bool plain_ = false;        // no repository
+  std::stop_token stop_;
+  std::function<void(std::int64_t)> seen_;
+  std::size_t entries_ = 0;
   std::size_t untracked_ = 0;
-  bool stopped_ = false;  // too many untracked files
+  std::uint64_t untracked_bytes_ = 0;
+  std::string limit_;  // "more than ...": why nothing untracked is listed any more
   FileListing listing_;
 };
 

@@ -52,14 +52,15 @@ bool WorkTree::is_repository() const {
   return !impl_->found.git_dir.empty();
 }
 
-Result<FileListing> WorkTree::list(std::uint64_t max_file_bytes) const {
+Result<FileListing> WorkTree::list(std::uint64_t max_file_bytes, const std::stop_token& stop,
+                                   const std::function<void(std::int64_t)>& seen) const {
   const std::filesystem::path& root = impl_->found.root;
   std::filesystem::path git_dir = impl_->found.git_dir;
   std::error_code error;
   if (git_dir.empty() && std::filesystem::exists(root / ".git", error))
     git_dir = root / ".git";  // made since
   const GitRules rules = GitRules::open(root, git_dir);
-  return Walk(root, {.max_file_bytes = max_file_bytes}).run(rules);
+  return Walk(root, {.max_file_bytes = max_file_bytes}).run(rules, stop, seen);
 }
 
 Result<std::string> WorkTree::read_text(std::string_view path) const {

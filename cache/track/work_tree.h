@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,7 +57,9 @@ class WorkTree {
 
   /// Tracked files and untracked ones that are not ignored (.gitignore, .kvboostignore). Symbolic links are
   /// not followed, special files never opened, secrets (docs/secrets.md) left out even when tracked.
-  [[nodiscard]] Result<FileListing> list(std::uint64_t max_file_bytes) const;
+  /// `seen` is told now and then how many names were looked at.
+  [[nodiscard]] Result<FileListing> list(std::uint64_t max_file_bytes, const std::stop_token& stop = {},
+                                         const std::function<void(std::int64_t)>& seen = {}) const;
 
   /// Content of one listed file, as UTF-8 text: a byte-order mark is dropped, UTF-16 converted. Binary
   /// content (NUL bytes) and other encodings are kInvalidArgument with the reason. The path is opened without

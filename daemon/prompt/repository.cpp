@@ -84,6 +84,7 @@ struct Repository::Impl {
   mutable std::mutex mutex;  // guards all below; only the refresh writes, so it may read without
   Files files;
   FileListing listing;            // without its files
+  std::string told_note;          // of the listing, or of an earlier one
   cache::Bm25Index index;         // of spans
   std::vector<SpanPlace> places;  // by document
   std::vector<DocumentId> free_documents;
@@ -251,7 +252,10 @@ Result<RefreshResult> Repository::refresh(const std::stop_token& stop, const Pro
     Impl& impl;
     ~Turn() { impl.end_refresh(); }
   } const turn{*impl_};
-  auto listing = impl_->tree.list(impl_->options.max_file_bytes);
+  const auto seen = [&](std::int64_t names) {
+    if (progress) progress(names, 0);
+  };
+  auto listing = impl_->tree.list(impl_->options.max_file_bytes, stop, seen);
   if (!listing) return fail(listing.error());
   RefreshResult result;
   result.removed = impl_->forget_missing(listing->files);
@@ -272,6 +276,12 @@ Result<RefreshResult> Repository::refresh(const std::stop_token& stop, const Pro
 std::string Repository::note() const {
   const std::lock_guard lock(impl_->mutex);
   return impl_->listing.note;
+}
+
+std::string Repository::untold_note() {
+  const std::lock_guard lock(impl_->mutex);
+  if (impl_->told_note == impl_->listing.note) return {};
+  return impl_->told_note = impl_->listing.note;
 }
 
 std::string Repository::head() const {

@@ -49,13 +49,15 @@ class Repository {
 
   [[nodiscard]] const std::filesystem::path& root() const;
 
-  using Progress = std::function<void(std::int64_t done, std::int64_t total)>;  // files to be read
+  /// Names looked at, of which the total is not known (0); then files read, of those to be read.
+  using Progress = std::function<void(std::int64_t done, std::int64_t total)>;
   /// One refresh runs at a time; others wait for it (kCancelled when told to stop). A stopped one keeps what
   /// it has done so far.
   [[nodiscard]] Result<RefreshResult> refresh(const std::stop_token& stop, const Progress& progress = {});
 
   // As of the last refresh.
-  [[nodiscard]] std::string note() const;  // what is odd about the work tree, or empty
+  [[nodiscard]] std::string note() const;   // what is odd about the work tree, or empty
+  [[nodiscard]] std::string untold_note();  // the same, but empty until it is another one
   [[nodiscard]] std::string head() const;
   [[nodiscard]] std::string branch() const;
   /// Files that can be read, sorted by path; with `folder` ("src/"), those beneath it.

@@ -258,6 +258,52 @@ TEST(Listing, StopsAtTheLimitOfUntrackedFilesAndSaysSo) {
   EXPECT_NE(listing->note.find("more than 10 files"), std::string::npos) << listing->note;
 }
 
+TEST(Listing, EndsEarlyInADirectoryThatIsNoRepositoryAndSaysWhatToDo) {
+  const test::ScratchTree tree;
+  tree.write("inner/tracked", "x");
+  tree.git({"init", "-q", "inner"});
+  tree.git({"-C", "inner", "add", "--all"});
+  for (int i = 0; i < 30; ++i) tree.write("z/" + std::to_string(10 + i), "four");
+  const GitRules none = GitRules::open(tree.root(), {});
+  const auto listed = [&](const WalkLimits& limits) {
+    auto listing = Walk(tree.root(), limits).run(none);
+    EXPECT_TRUE(listing.has_value());
+    return std::pair(listing->files.size(), listing->note);
+  };
+  const auto told = [](const std::string& note, const std::string& limit) {
+    return note.find("; " + limit +
+                     ": the others are left out (go to the directory that you mean, or name") !=
+           std::string::npos;
+  };
+  const auto all = listed({});
+  EXPECT_EQ(all.first, 31U);
+  const auto files = listed({.max_plain_files = 10});
+  EXPECT_EQ(files.first, 10U);
+  EXPECT_TRUE(told(files.second, "more than 10 files")) << files.second;
+  const auto bytes = listed({.max_plain_bytes = 41});
+  EXPECT_EQ(bytes.first, 11U);
+  EXPECT_TRUE(told(bytes.second, "more than 41 B of files")) << bytes.second;
+  const auto names = listed({.max_plain_entries = 13});
+  EXPECT_LT(names.first, 13U);
+  EXPECT_TRUE(told(names.second, "more than 13 names to look at")) << names.second;
+}
+
+TEST(Listing, CanBeStoppedAndTellsHowFarItIs) {
+  const test::ScratchTree tree;
+  for (int i = 0; i < 3000; ++i) tree.write("f" + std::to_string(i), "");
+  const auto work_tree = WorkTree::discover(tree.root());
+  ASSERT_TRUE(work_tree.has_value());
+  std::stop_source stop;
+  std::vector<std::int64_t> told;
+  const auto listing = work_tree->list(1000, stop.get_token(), [&](std::int64_t names) {
+    told.push_back(names);
+    if (told.size() == 2) stop.request_stop();
+  });
+  ASSERT_FALSE(listing.has_value());
+  EXPECT_EQ(listing.error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(told, (std::vector<std::int64_t>{1024, 2048}));
+}
+
 TEST(Listing, GoesNoDeeperThanTheLimit) {
   const test::ScratchTree tree;
   std::string deep;

@@ -198,6 +198,8 @@ TEST(Repository, KeepsTheIndexWithinItsLimit) {
   EXPECT_EQ(repository->files().size(), 10U);
   EXPECT_NE(repository->note().find("5 files are found by name only"), std::string::npos)
       << repository->note();
+  EXPECT_EQ(repository->untold_note(), repository->note());
+  EXPECT_EQ(repository->untold_note(), "") << "told already";
   for (int i = 0; i < 5; ++i) std::filesystem::remove(tree / ("f" + std::to_string(i) + ".txt"));
   refresh(*repository);
   tree.write("f9.txt", "needle");
