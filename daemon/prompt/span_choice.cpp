@@ -145,6 +145,7 @@ class Chooser {
       take_ranked(candidate);
     }
     if (overview && paths.size() <= kFewFiles) take_all(paths);
+    tell_unfit();
     return ChosenSpans{files_.parts(order()), std::move(left_out_)};
   }
 
@@ -202,18 +203,30 @@ class Chooser {
       ++chosen_;
       return;
     }
-    leave_out(candidate.path, "lines " + std::to_string((**chunks)[*selection.begin()].span.first_line) +
-                                  " to " + std::to_string((**chunks)[*selection.rbegin()].span.last_line) +
-                                  " did not fit (" + std::to_string(files_.cost(candidate.path, selection)) +
-                                  " tokens)");
+    if (!unfit_.contains(candidate.path)) unfit_order_.push_back(candidate.path);
+    unfit_[candidate.path].insert(selection.begin(), selection.end());
+  }
+
+  // What of the ranked spans did not fit, each run of lines once; some of it may have come in with others.
+  void tell_unfit() {
+    for (const std::string& path : unfit_order_) {
+      const EncodedFile& file = **files_.chunks(path);
+      FileParts::Selection left;
+      for (const std::size_t i : unfit_[path]) {
+        if (files_.cost(path, {i}) > 0) left.insert(i);
+      }
+      while (!left.empty()) {
+        FileParts::Selection run{left.extract(left.begin()).value()};
+        while (left.contains(*run.rbegin() + 1)) run.insert(left.extract(*run.rbegin() + 1).value());
+        leave_out(path, "lines " + std::to_string(file[*run.begin()].span.first_line) + " to " +
+                            std::to_string(file[*run.rbegin()].span.last_line) + " did not fit (" +
+                            std::to_string(files_.cost(path, run)) + " tokens)");
+      }
+    }
   }
 
   void leave_out(const std::string& path, std::string reason) {
-    // Two ranked spans may be parts of the same chunks.
-    const auto told = [&](const LeftOut& item) { return item.path == path && item.reason == reason; };
-    if (left_out_.size() < kMostLeftOut && std::ranges::none_of(left_out_, told)) {
-      left_out_.push_back({path, std::move(reason)});
-    }
+    if (left_out_.size() < kMostLeftOut) left_out_.push_back({path, std::move(reason)});
   }
 
   [[nodiscard]] std::vector<std::string> order() const {
@@ -230,6 +243,8 @@ class Chooser {
   const std::size_t budget_;
   std::string readme_;
   std::size_t chosen_ = 0;
+  std::map<std::string, FileParts::Selection> unfit_;
+  std::vector<std::string> unfit_order_;
   std::vector<LeftOut> left_out_;
 };
 

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <map>
+#include <set>
 
 #include "tests/daemon/prompt/tiny_tokenizer.h"
 #include "tests/support/scratch_tree.h"
@@ -148,6 +151,34 @@ TEST_F(Assembler, FollowsAPathInTheQuestion) {
   ASSERT_TRUE(made.has_value());
   EXPECT_EQ(run(*made, "cli/main.cpp").score, 1.0);
   EXPECT_TRUE(run(*made, "cli/main.cpp").whole_file);
+}
+
+TEST_F(Assembler, NamesEachLineThatDidNotFitOnceAndNoneThatIsThere) {
+  for (const char* name : {"a.c", "b.c"}) {
+    std::string text;
+    for (int i = 0; i < 12; ++i) text += functions("wanted" + std::to_string(i) + "_", 4 + i % 5);
+    tree_.write(name, text);
+  }
+  std::size_t told = 0;
+  for (const std::int32_t budget : {1000, 1250, 1500, 1750, 2000}) {
+    const auto made = plan("Which functions are wanted3_1, wanted4_0 and wanted7_2?", budget);
+    ASSERT_TRUE(made.has_value());
+    std::map<std::string, std::set<int>> lines;  // in the plan, or told already
+    for (const PlanPart& part : made->parts) {
+      for (int line = part.first_line; part.kind == PartKind::kFile && line <= part.last_line; ++line) {
+        if (line > 0) lines[part.path].insert(line);
+      }
+    }
+    told += made->left_out.size();
+    for (const LeftOut& left : made->left_out) {
+      int first = 0, last = 0;
+      ASSERT_EQ(std::sscanf(left.reason.c_str(), "lines %d to %d did not fit", &first, &last), 2);
+      for (int line = first; line <= last; ++line) {
+        EXPECT_TRUE(lines[left.path].insert(line).second) << left.path << ":" << line << " again";
+      }
+    }
+  }
+  EXPECT_GT(told, 0U);
 }
 
 TEST_F(Assembler, SaysWhenOnlyTheBeginningOfANamedFileFits) {
