@@ -102,8 +102,20 @@ class Stream {
   bool reader_gone_ = false;
 };
 
+/// As much of a question as one line has room for.
+std::string beginning(const std::string& question) {
+  constexpr std::size_t kMost = 60;
+  const std::size_t end = std::min(question.find('\n'), question.size());
+  if (end <= kMost) return question.substr(0, end);
+  std::size_t cut = kMost;
+  while (cut > 0 && (static_cast<unsigned char>(question[cut]) & 0xC0U) == 0x80U)
+    --cut;  // within a character
+  return question.substr(0, cut) + "…";
+}
+
 void report(Session& session, const AskResult& result, const AskArguments& arguments) {
   if (!result.note.empty()) session.note(result.note);
+  if (!result.continues.empty()) session.note("this goes on from: " + beginning(result.continues));
   if (arguments.explain) session.err().write_painted(explain(result, session.err()));
   for (const std::string& line : left_out_lines(result.left_out, arguments.explain)) session.note(line);
   if (result.finish_reason == "length")
@@ -154,7 +166,8 @@ int ask(Session& session, const AskArguments& arguments) {
 std::string progress_text(const protocol::AskProgress& progress) {
   const std::string of = human_count(progress.done) + " of " + human_count(progress.total);
   if (progress.stage == "loading") return "loading the model " + std::to_string(progress.done) + " %";
-  if (progress.stage == "reading") return "looking at files " + (progress.total > 0 ? of : "");
+  if (progress.stage == "reading")
+    return "looking at files " + (progress.total > 0 ? of : human_count(progress.done));
   if (progress.stage == "choosing") return "choosing files";
   if (progress.stage == "queued") return "waiting for other requests";
   if (progress.stage == "prefill") return "reading the prompt " + of + " tokens";

@@ -55,7 +55,8 @@ std::vector<protocol::AskFile> files_of(const PromptPlan& plan, std::span<const 
 protocol::ReuseCount reuse_count(const PromptPlan& plan, std::span<const PartRead> read) {
   protocol::ReuseCount count;
   for (std::size_t i = 0; i < plan.parts.size(); ++i) {
-    if (plan.parts[i].kind == PartKind::kLiteral || read[i].loaded + read[i].computed == 0) continue;
+    const bool chunk = plan.parts[i].kind == PartKind::kFile && !plan.parts[i].is_opening();
+    if (!chunk || read[i].loaded + read[i].computed == 0) continue;
     const Match match = read[i].match;
     ++(match == Match::kExact         ? count.exact
        : match == Match::kApproximate ? count.approximate
@@ -75,7 +76,8 @@ struct AskHandler::Run {
   std::optional<ModelHost::Lease> model{};
   PromptPlan plan{};
   Clock::time_point planned{};
-  double waited_ms = 0;  // for the model, while the repository was being read
+  double waited_ms = 0;     // for the model, while the repository was being read
+  std::string continues{};  // the question before
 
   void progress(const char* stage, std::int64_t done, std::int64_t total) const {
     context.notify("ask/progress", protocol::AskProgress{stage, done, total});
@@ -143,6 +145,7 @@ Result<PromptPlan> AskHandler::next_turn(Run& run) {
   if (!last) return fail(last.error());
   PromptPlan plan;
   plan.parts = std::move(last->parts);
+  run.continues = std::move(last->question);
   PlanPart turn;
   turn.tokens = model.chat.turn_to_user();
   if (!run.params.paths.empty()) {
@@ -210,7 +213,8 @@ protocol::AskResult AskHandler::result_of(const Run& run, const Answered& answer
   result.finish_reason = engine::to_string(answered.generated.reason);
   result.model = model.engine->spec().name;
   result.root = run.repository->root().string();
-  result.note = run.repository->note();
+  result.note = run.repository->untold_note();
+  result.continues = run.continues;
   result.prompt_tokens = answered.prompt_tokens;
   result.reused_tokens = answered.reused_tokens;
   result.answer_tokens = static_cast<std::int32_t>(answered.generated.tokens.size());
@@ -247,7 +251,7 @@ void AskHandler::end(Run& run, const Result<protocol::AskResult>& outcome) {
 
 void AskHandler::remember(Run& run, const Answered& answered) {
   const LoadedModel& model = **run.model;
-  Conversation conversation{model.path.string(), std::move(run.plan.parts)};
+  Conversation conversation{model.path.string(), std::move(run.plan.parts), run.params.question};
   PlanPart spoken;
   spoken.tokens = answered.generated.tokens;
   conversation.parts.push_back(std::move(spoken));

@@ -31,12 +31,15 @@ Result<Answered> answer(engine::Engine& engine, LiveSequences& live, const Answe
   if (!taken) return fail(taken.error());
   engine::Sequence& sequence = taken->sequence;
   const std::int32_t begin = sequence.size();
+  const auto give_back = [&] {
+    if (!request.fresh) live.give_back(std::move(*taken));
+  };
   auto read = read_plan(
       engine, sequence,
       {.plan = request.plan, .reuse = request.reuse, .progress = request.progress, .stop = request.stop});
   if (!read) {
     sequence.truncate(begin);  // behind it blocks may stand unrepaired
-    live.give_back(std::move(*taken));
+    give_back();
     return fail(read.error());
   }
   if (taken->exact_tokens == begin) taken->exact_tokens = read->exact_tokens;
@@ -53,7 +56,7 @@ Result<Answered> answer(engine::Engine& engine, LiveSequences& live, const Answe
   auto generated = engine.generate(sequence, request.generate, sink, request.stop);
   answered.decode_ms = ms_since(decode_start);
   if (taken->exact_tokens == answered.prompt_tokens) taken->exact_tokens = sequence.size();
-  live.give_back(std::move(*taken));
+  give_back();
   if (!generated) return fail(generated.error());
   answered.generated = std::move(*generated);
   return answered;

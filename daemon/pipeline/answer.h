@@ -20,7 +20,7 @@ namespace kvboost::daemon {
 struct AnswerRequest {
   const PromptPlan* plan = nullptr;  // borrowed for the call
   const Reuse* reuse = nullptr;      // borrowed for the call; null: no stored block is used
-  bool fresh = false;                // no live sequence is gone on from either
+  bool fresh = false;                // no live sequence is gone on from, and none is left
   engine::GenerateParams generate;
   std::function<void(std::int32_t done, std::int32_t total)>
       progress;  // prompt tokens read, of those to read

@@ -87,6 +87,7 @@ Result<void> write_conversation(const std::filesystem::path& file, const Convers
   }
   const Json json = {{"version", kVersion},
                      {"model", protocol::encode_path(conversation.model)},
+                     {"question", conversation.question},
                      {"parts", std::move(parts)}};
   if (auto made = ensure_private_dir(file.parent_path()); !made) return made;
   return replace_file(file, json.dump(-1, ' ', false, Json::error_handler_t::replace));
@@ -103,7 +104,7 @@ Result<Conversation> read_conversation(const std::filesystem::path& file,
     if (json.at("version") != kVersion || !model) {
       return fail(ErrorCode::kNotFound, "the conversation is of another version");
     }
-    Conversation conversation{*model, {}};
+    Conversation conversation{*model, {}, json.value("question", std::string())};
     for (const Json& part : json.at("parts")) {
       auto read = part_of(part, tokenizer);
       if (!read) return fail(read.error());

@@ -20,6 +20,7 @@ namespace kvboost::daemon {
 struct Conversation {
   std::string model;            // the file it was held with: token ids mean nothing to another
   std::vector<PlanPart> parts;  // from the header to the last answer, whose turn is still open
+  std::string question{};       // the last one
 };
 
 class Conversations {

@@ -79,6 +79,7 @@ static void visit_fields(Of<AskResult> auto& v, auto& field) {
   field.path("model", v.model);
   field.path("root", v.root);
   field.value("note", v.note);
+  field.value("continues", v.continues);
   field.value("prompt_tokens", v.prompt_tokens, kCount);
   field.value("reused_tokens", v.reused_tokens, kCount);
   field.value("answer_tokens", v.answer_tokens, kCount);

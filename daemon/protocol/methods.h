@@ -87,8 +87,9 @@ struct AskResult {
   std::string text;
   std::string finish_reason;  // "end" "length" "stop_string" "repetition" "context"
   std::string model;
-  std::string root;  // the work tree
-  std::string note;  // one line about the work tree (no repository, ...), or empty
+  std::string root;       // the work tree
+  std::string note;       // one line about the work tree (no repository, ...); empty when it was told before
+  std::string continues;  // continue_conversation: the question that this one goes on from
   std::int32_t prompt_tokens = 0;
   std::int32_t reused_tokens = 0;
   std::int32_t answer_tokens = 0;

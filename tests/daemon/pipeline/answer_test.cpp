@@ -50,6 +50,22 @@ TEST_F(AnswerTest, AReusedPrefixDoesNotChangeTheAnswer) {
   EXPECT_EQ(warm->text, cold->text);
 }
 
+TEST_F(AnswerTest, AFreshOneGoesOnFromNothingAndLeavesNothing) {
+  const PromptPlan plan = plan_of(4);
+  ASSERT_TRUE(answer(*engine_, live_, request(plan)).has_value());
+  AnswerRequest fresh = request(plan);
+  fresh.fresh = true;
+  const auto answered = answer(*engine_, live_, fresh);
+  ASSERT_TRUE(answered.has_value());
+  EXPECT_EQ(answered->reused_tokens, 0);
+  EXPECT_EQ(live_.count(), 1) << "that of the first request";
+  std::stop_source stop;
+  stop.request_stop();
+  fresh.stop = stop.get_token();
+  EXPECT_FALSE(answer(*engine_, live_, fresh).has_value());
+  EXPECT_EQ(live_.count(), 1);
+}
+
 TEST_F(AnswerTest, APromptThatOutgrowsTheContextIsRefusedWithBothNumbers) {
   PromptPlan plan = plan_of(4);
   plan.parts.push_back(part_of(PartKind::kFile, 200, 9));
