@@ -39,9 +39,10 @@ Result<std::uint64_t> parse_size(std::string_view text) {
     constexpr std::string_view kUnits = "KMGT";
     const char letter = static_cast<char>(std::toupper(static_cast<unsigned char>(unit.front())));
     if (const auto power = kUnits.find(letter); power != std::string_view::npos) {
-      factor = std::pow(1024.0, static_cast<double>(power + 1));
       unit.remove_prefix(1);
-      if (unit == "iB" || unit == "ib") unit.remove_prefix(2);
+      const bool binary = unit.starts_with('i');  // 1 GiB is 1024 MiB
+      if (binary) unit.remove_prefix(1);
+      factor = std::pow(binary ? 1024.0 : 1000.0, static_cast<double>(power + 1));
     }
     if (unit == "B" || unit == "b") unit.remove_prefix(1);
     if (!unit.empty()) return bad();

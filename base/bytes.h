@@ -43,7 +43,8 @@ class ByteReader {
   std::size_t offset_ = 0;
 };
 
-/// "512", "64K", "1.5M", "5G", "2T" (powers of 1024, a trailing B or iB allowed) to bytes.
+/// "512", "64K", "1.5M", "5G", "2T" (powers of 1000, as human_size has them; Ki to Ti are powers of 1024; a
+/// trailing B is allowed) to bytes.
 [[nodiscard]] Result<std::uint64_t> parse_size(std::string_view text);
 
 /// Bytes for a person: "98.4 MB" (powers of 1000, as disks and downloads are told).

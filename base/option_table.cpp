@@ -102,20 +102,27 @@ Range parse_range(std::string_view allowed) {
   return range;
 }
 
+/// "a whole number from 1 to 1024".
+std::string numbers_of(const Option& option, std::string_view what) {
+  const auto dots = option.allowed.find("..");
+  if (dots == std::string_view::npos) return std::string(what);
+  const std::string_view high = option.allowed.substr(dots + 2);
+  return std::string(what) + " from " + std::string(option.allowed.substr(0, dots)) +
+         (high.empty() ? " on" : " to " + std::string(high));
+}
+
 template <class Number>
 Result<void> check_number(const Option& option, std::string_view text, std::string_view what) {
   Number number{};
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (status == std::errc::result_out_of_range) return refuse(option, text, "too large");
+  const auto refused = [&] { return refuse(option, text, "it takes " + numbers_of(option, what)); };
   if (status != std::errc() || end != text.data() + text.size() ||
       !std::isfinite(static_cast<double>(number))) {
-    return refuse(option, text, "it takes " + std::string(what));
+    return refused();
   }
   const Range range = parse_range(option.allowed);
   const auto value = static_cast<double>(number);
-  if (value < range.low || value > range.high) {
-    return refuse(option, text, "it takes " + std::string(what) + " in " + std::string(option.allowed));
-  }
+  if (value < range.low || value > range.high) return refused();
   return {};
 }
 

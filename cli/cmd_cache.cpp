@@ -104,7 +104,10 @@ std::string tier_text(const protocol::CacheTier& tier) {
   const auto count = [](std::uint64_t number, std::string_view noun) {
     return plural(static_cast<std::int64_t>(number), noun);
   };
-  std::string text = human_size(tier.used) + " of " + human_size(tier.limit) + ", " +
+  const std::string_view set_by = tier.name == "memory" ? " (half of max_memory)"
+                                  : tier.name == "disk" ? " (max_disk)"
+                                                        : "";
+  std::string text = human_size(tier.used) + " of " + human_size(tier.limit) + std::string(set_by) + ", " +
                      count(tier.records, "record") + ", " + count(tier.hits, "hit") + ", " +
                      human_count(static_cast<std::int64_t>(tier.misses)) + " missed, " +
                      human_count(static_cast<std::int64_t>(tier.evictions)) + " evicted";

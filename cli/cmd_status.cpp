@@ -12,6 +12,8 @@
 namespace kvboost::cli {
 namespace {
 
+constexpr int kPathColumns = 48;
+
 std::string model_text(const protocol::StatusResult& status) {
   if (status.model.empty()) return "none set";
   return status.model_name.empty() ? status.model : status.model_name + " (" + status.model + ")";
@@ -66,7 +68,8 @@ std::string skipped_text(const protocol::SkippedResult& result, const Terminal& 
   std::string text;
   if (!result.note.empty()) text += printable(result.note) + "\n\n";
   if (result.skipped.empty()) return text + "nothing is left out of " + printable(result.root) + "\n";
-  Table table({{"left out of " + result.root}, {"why"}});
+  text += "left out of " + printable(result.root) + ":\n";
+  Table table({{"path", false, kPathColumns}, {"why"}});
   for (const protocol::SkippedPath& item : result.skipped) table.add({item.path, item.reason});
   return text + table.text(terminal);
 }

@@ -18,6 +18,7 @@
 #include "cli/doc_tree.h"
 #include "cli/help.h"
 #include "cli/mistake.h"
+#include "cli/plain_word.h"
 
 namespace kvboost::cli {
 namespace {
@@ -260,14 +261,27 @@ std::string help_of(const CLI::App& app, std::FILE* stream) {
                    Terminal(stream, "never").width());
 }
 
-/// `kvboost help ask` is `kvboost ask --help`.
+/// `kvboost help ask` is `kvboost ask --help`, and behind "--" there are no options.
 std::vector<std::string> words_of(int argc, const char* const* argv) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   if (!words.empty() && words.front() == "help") {
     words.erase(words.begin());
     words.emplace_back("--help");
   }
+  const auto dashes = std::ranges::find(words, "--");
+  const bool of_a_benchmark = !words.empty() && words.front() == "bench";
+  if (dashes == words.end() || of_a_benchmark) return words;
+  std::ranges::transform(dashes + 1, words.end(), dashes + 1, mark_plain_word);
+  words.erase(dashes);
   return words;
+}
+
+/// Takes the mark off the words that are no options, in this command and those below it.
+void read_plain_words(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_positional()) option->transform(plain_word);
+  }
+  for (CLI::App* command : app.get_subcommands({})) read_plain_words(*command);
 }
 
 }  // namespace
@@ -312,6 +326,7 @@ CommandLine::CommandLine(std::string version)
   bench_command(root, invocation_);
   add_table_options(root, invocation_, Scope::kClient, kGlobalGroup);
   add_table_options(root, invocation_, Scope::kDaemon, kGlobalGroup);
+  read_plain_words(root);
 }
 
 CommandLine::~CommandLine() = default;

@@ -8,6 +8,7 @@
 
 #include "base/nearest.h"
 #include "cli/exit_code.h"
+#include "cli/plain_word.h"
 #include "cli/terminal.h"
 
 namespace kvboost::cli {
@@ -33,8 +34,10 @@ std::string unexpected_text(const CLI::App& root) {
   const CLI::App& app = innermost(root);
   const std::vector<std::string> rest = root.remaining(true);
   if (rest.empty()) return "";
-  const std::string word = rest.front().substr(0, rest.front().find('='));
-  const bool is_option = word.starts_with('-');
+  const bool is_plain = rest.front().starts_with(kPlainWordMark);
+  const std::string word =
+      is_plain ? plain_word(rest.front()) : rest.front().substr(0, rest.front().find('='));
+  const bool is_option = word.starts_with('-') && !is_plain;
   const std::vector<std::string> known = known_words(app, is_option);
   std::string text = (is_option       ? "there is no option "
                       : known.empty() ? "one word too many: "

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +14,13 @@ constexpr std::size_t kLinesShown = 5;
 
 std::string padding(int columns) {
   return std::string(static_cast<std::size_t>(std::max(columns, 0)), ' ');
+}
+
+/// A thousandth is finer than anything that is measured here.
+void round_fractions(nlohmann::ordered_json& json) {
+  if (json.is_number_float()) json = std::round(json.get<double>() * 1000) / 1000;
+  if (!json.is_structured()) return;
+  for (auto& item : json) round_fractions(item);
 }
 
 }  // namespace
@@ -46,7 +54,7 @@ std::string Table::text(const Terminal& terminal) const {
   }
   for (const Row& row : rows_) {
     for (std::size_t i = 0; i < widths.size(); ++i)
-      widths[i] = std::max(widths[i], display_width(row.cells[i]));
+      widths[i] = std::max(widths[i], std::min(columns_[i].most, display_width(row.cells[i])));
   }
   std::string text = line(terminal, titles, widths);
   for (const Row& row : rows_) text += line(terminal, row, widths);
@@ -97,7 +105,8 @@ std::vector<std::string> shortened(std::vector<std::string> lines, std::string_v
   return lines;
 }
 
-std::string json_line(const nlohmann::ordered_json& json) {
+std::string json_line(nlohmann::ordered_json json) {
+  round_fractions(json);
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
 }
 

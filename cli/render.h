@@ -19,6 +19,7 @@ class Table {
   struct Column {
     std::string title;
     bool to_the_right = false;  // numbers
+    int most = 1000;            // a longer cell pushes aside what is right of it, in its line only
   };
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
@@ -55,8 +56,8 @@ class Table {
 [[nodiscard]] std::vector<std::string> shortened(std::vector<std::string> lines, std::string_view what,
                                                  std::string_view hint);
 
-/// One line of JSON; bytes that are not UTF-8 become U+FFFD.
-[[nodiscard]] std::string json_line(const nlohmann::ordered_json& json);
+/// One line of JSON, its fractions to three digits; bytes that are not UTF-8 become U+FFFD.
+[[nodiscard]] std::string json_line(nlohmann::ordered_json json);
 
 /// `text` broken at spaces into lines of at most `width` columns, all but the first indented; the first one
 /// begins at `column`.

@@ -73,6 +73,16 @@ TEST(CommandLineTest, ADashIsAWord) {
   EXPECT_FALSE(parsed.code) << parsed.err;
 }
 
+TEST(CommandLineTest, BehindTwoDashesThereAreNoOptions) {
+  const Parsed parsed = parse({"ask", "--seed", "7", "why?", "--", "--temperature", "-x", "src"});
+  EXPECT_FALSE(parsed.code) << parsed.err;
+  EXPECT_EQ(parsed.flags, (std::map<std::string, std::string>{{"seed", "7"}}));
+  EXPECT_FALSE(parse({"ask", "--", "--help"}).code);
+  EXPECT_FALSE(parse({"warm", "--", "-n"}).code);
+  EXPECT_FALSE(parse({"config", "set", "model", "--", "-m"}).code);
+  EXPECT_EQ(parse({"warm", "--", "a", "--", "b"}).code, std::nullopt);
+}
+
 TEST(CommandLineTest, MistakesNameWhatWasProbablyMeant) {
   const auto says = [](std::vector<const char*> words, const char* expected) {
     const Parsed parsed = parse(std::move(words));
@@ -87,6 +97,7 @@ TEST(CommandLineTest, MistakesNameWhatWasProbablyMeant) {
   says({"status", "--jsn"}, "did you mean --json?");
   says({"status", "--thread"}, "did you mean --threads?");
   says({"status", "extra"}, "one word too many: extra");
+  says({"status", "--", "--json"}, "one word too many: --json");
   says({"daemon"}, "`kvboost daemon` wants one of: start, stop, restart, logs");
   says({"model", "use"}, "required");
   says({"warm", "--changed", "--since", "HEAD~1"}, "--changed");

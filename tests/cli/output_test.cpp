@@ -106,6 +106,10 @@ TEST_F(OutputTest, TiersNameOnlyTheFailuresThatThereWere) {
   tier.records = 1;
   tier.hits = 40;
   EXPECT_EQ(tier_text(tier), "90.0 MB of 2.0 GB, 1 record, 40 hits, 0 missed, 0 evicted");
+  tier.name = "memory";
+  EXPECT_TRUE(has(tier_text(tier), "90.0 MB of 2.0 GB (half of max_memory), 1 record"));
+  tier.name = "disk";
+  EXPECT_TRUE(has(tier_text(tier), "90.0 MB of 2.0 GB (max_disk), 1 record"));
   tier.corrupt = 2;
   tier.failures = 1;
   EXPECT_TRUE(has(tier_text(tier), ", 2 corrupt, 1 failure")) << tier_text(tier);

@@ -23,6 +23,13 @@ TEST_F(RenderTest, TableAlignsByColumnsNotBytes) {
   EXPECT_EQ(table.text(plain_), "name   size  note\n日本      7  wide\nüber  1,234\n");
 }
 
+TEST_F(RenderTest, ALongCellPushesOnlyItsOwnLine) {
+  Table table({{"path", false, 6}, {"why"}});
+  table.add({"a/long/path", "x"});
+  table.add({"b", "y"});
+  EXPECT_EQ(table.text(plain_), "path    why\na/long/path  x\nb       y\n");
+}
+
 TEST_F(RenderTest, ColoursDoNotCountAsWidth) {
   Table table({{"a"}, {"b"}});
   table.add({"x", "y"}, {Style::kGood, Style::kPlain});
@@ -81,6 +88,11 @@ TEST(Shortened, TellsHowManyMoreThereAre) {
 
 TEST(JsonLine, BytesThatAreNoTextAreReplaced) {
   EXPECT_EQ(json_line({{"a", "x\xff"}}), "{\"a\":\"x\xEF\xBF\xBD\"}\n");
+}
+
+TEST(JsonLine, FractionsHaveThreeDigits) {
+  EXPECT_EQ(json_line({{"ms", 3.7945019999999996}, {"list", {0.1 + 0.2, 7, "0.12345"}}}),
+            "{\"ms\":3.795,\"list\":[0.3,7,\"0.12345\"]}\n");
 }
 
 TEST(TerminalTest, AFileGetsBytesAsTheyAre) {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Durations and the nearest known word.
+// Durations, sizes and the nearest known word.
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdint>
+#include <map>
+#include <string>
 
+#include "base/bytes.h"
 #include "base/duration.h"
 #include "base/nearest.h"
 
@@ -41,6 +45,37 @@ TEST(Duration, ForAPerson) {
   EXPECT_EQ(human_duration(7500), "2 h 5 min");
   EXPECT_EQ(human_duration(273600), "3 d 4 h");
   EXPECT_EQ(human_duration(-1), "0 s");
+}
+
+TEST(Size, Parses) {
+  const std::map<std::string, std::uint64_t> sizes = {{"0", 0},
+                                                      {"512", 512},
+                                                      {"512B", 512},
+                                                      {"64K", 64'000},
+                                                      {"1.5M", 1'500'000},
+                                                      {"5G", 5'000'000'000},
+                                                      {"2tb", 2'000'000'000'000},
+                                                      {"1KiB", 1024},
+                                                      {"1.5Mi", 1'572'864},
+                                                      {"5GiB", 5'368'709'120}};
+  for (const auto& [text, bytes] : sizes) EXPECT_EQ(parse_size(text).value_or(1), bytes) << text;
+}
+
+TEST(Size, Refuses) {
+  for (const char* text :
+       {"", "-1", "G", "1X", "1i", "1iB", "1 G", "1GG", "inf", "nan", "1e30", "10000000T"}) {
+    EXPECT_FALSE(parse_size(text).has_value()) << text;
+  }
+}
+
+TEST(Size, IsToldAsItIsWritten) {
+  for (const char* text : {"1.0 kB", "1.0 MB", "2.0 GB", "5.0 GB", "250 MB"}) {
+    std::string written;
+    for (const char* c = text; *c != '\0'; ++c) {
+      if (*c != ' ') written += *c;
+    }
+    EXPECT_EQ(human_size(parse_size(written).value_or(0)), text);
+  }
 }
 
 TEST(Nearest, FindsSlipsOnly) {
