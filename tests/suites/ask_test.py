@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 
@@ -77,8 +78,21 @@ def test_continue_goes_on_with_the_conversation(real):
     first = ask_json(real, root, "What does parse_price return?")
     second = ask_json(real, root, "--continue", "And of which type?")
     assert second["prompt_tokens"] > first["prompt_tokens"]
+    assert first["continues"] == "" and second["continues"] == "What does parse_price return?"
     # The first prompt is live, and all of its answer but what ends the turn.
     assert second["reused_tokens"] >= first["prompt_tokens"]
+
+
+def test_continue_after_a_cancelled_ask_says_what_it_goes_on_from(real):
+    root = real.repository(FILES)
+    assert real.kvboost("ask", "--max-tokens", "4", "What does parse_price return?", cwd=root).code == DONE
+    process = real.start("ask", "--max-tokens", "2000", "Explain every line of every file, at length.", cwd=root)
+    os.read(process.stdout.fileno(), 1)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) in (CANCELLED, DONE)
+    asked_last = "What does parse_price" if process.returncode == CANCELLED else "Explain every line"
+    finished = real.kvboost("ask", "--continue", "--max-tokens", "4", "And of which type?", cwd=root)
+    assert finished.code == DONE and f"this goes on from: {asked_last}" in finished.err, finished
 
 
 def test_continue_without_a_conversation_says_so(tiny):
@@ -172,6 +186,41 @@ def test_a_plain_directory_works_with_a_note(tiny):
     assert finished.code == DONE, finished
     assert [file["path"] for file in finished.json()["files"]] == ["a.py"]
     assert "repository" in finished.json()["note"] and "repository" in finished.err
+    again = tiny.kvboost("ask", "--json", "--max-tokens", "4", "What is a?", cwd=folder)
+    assert again.json()["note"] == "" and "repository" not in again.err, "it was told already"
+
+
+def test_a_directory_as_large_as_a_machine_is_bounded(tiny):
+    folder = tiny.make_folder("large")
+    for i in range(101):
+        (folder / f"{i:03}").mkdir()
+        for j in range(100):
+            (folder / f"{i:03}/{j}.txt").touch()
+    (folder / "z.py").write_text("a = 1\n")
+    finished = tiny.kvboost("ask", "--json", "--max-tokens", "4", "What is a?", cwd=folder)
+    assert finished.code == DONE, finished
+    assert "more than 10000 files" in finished.err and "go to the directory that you mean" in finished.err, finished
+
+
+def test_behind_two_dashes_there_are_no_options(tiny):
+    root = tiny.repository({"-x": "a = 1\n", "--json": "b = 2\n", "c.py": "c = 3\n"})
+    finished = tiny.kvboost("ask", "--json", "--max-tokens", "4", "What?", "--", "-x", "--json", cwd=root)
+    assert finished.code == DONE, finished
+    assert [file["path"] for file in finished.json()["files"]] == ["-x", "--json"]
+
+
+def test_no_reuse_leaves_nothing(tiny):
+    root = tiny.repository({"a.py": "a = 1\n"})
+    finished = tiny.kvboost("ask", "--no-reuse", "--max-tokens", "4", "What is a?", "a.py", cwd=root)
+    assert finished.code == DONE, finished
+    status = tiny.status()
+    assert status["live_sequences"] == status["live_kv_bytes"] == 0
+    assert [tier["records"] for tier in status["tiers"]] == [0, 0]
+
+
+def test_fractions_in_json_are_short(tiny):
+    finished = tiny.kvboost("ask", "--json", "--max-tokens", "4", "What is a?", cwd=tiny.repository({"a.py": "a = 1\n"}))
+    assert not re.search(r"\.\d{4}", finished.out), finished.out
 
 
 def test_a_path_that_is_not_there_is_named(tiny):
@@ -197,6 +246,19 @@ def test_a_daemon_that_is_killed_in_mid_answer_is_said_and_replaced(real):
     err = process.stderr.read()
     assert "closed the connection" in err and "daemon logs" in err, err
     assert real.kvboost("ask", "--max-tokens", "2", "What is here?", cwd=root).code == DONE
+
+
+def test_twenty_at_once_are_all_answered(real):
+    root = real.repository(FILES)
+    running = [real.start("ask", "--json", "--max-tokens", "8", f"What does parse_price return for {i} cents?", cwd=root)
+               for i in range(20)]
+    for process in running:
+        out, err = process.communicate(timeout=600)
+        assert process.returncode == DONE, err
+        assert json.loads(out)["answer_tokens"] > 0
+    real.only_daemon()
+    status = real.status()
+    assert (status["requests"], status["cancelled"], status["failed"], status["running"]) == (20, 0, 0, 0)
 
 
 def test_two_repositories_at_once(tiny):

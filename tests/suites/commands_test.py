@@ -114,8 +114,12 @@ def test_config_refuses_what_it_does_not_know(machine):
 def test_config_set_and_unset(machine):
     assert machine.kvboost("config", "set", "max_tokens", "77").code == DONE
     assert "77" in machine.kvboost("config", "max_tokens").out
-    assert machine.kvboost("config", "set", "max_tokens", "lots").code == USAGE
+    for value in ("lots", "0", "99999999999999999999"):
+        refused = machine.kvboost("config", "set", "max_tokens", value)
+        assert refused.code == USAGE and "a whole number from 1 to 16777216" in refused.err, refused
     assert "77" in machine.kvboost("config", "max_tokens").out
+    assert machine.kvboost("config", "set", "model", "--", "--odd.gguf").code == DONE
+    assert machine.kvboost("config", "model", "--json").json()["value"] == "--odd.gguf"
     assert machine.kvboost("config", "unset", "max_tokens").code == DONE
     assert "512" in machine.kvboost("config", "max_tokens").out
 

@@ -33,14 +33,13 @@ def test_another_build_makes_the_daemon_leave(tiny):
 
 def test_a_leaving_daemon_finishes_what_it_has(real):
     root = real.repository({"a.py": "def add(a, b):\n    return a + b\n"})
-    process = real.start("ask", "--json", "--max-tokens", "24", "Explain this at length.", cwd=root)
-    real.wait_for("a running request", lambda: real.daemons() and real.socket.exists() and real.status()["running"] == 1)
+    real.kvboost("daemon", "start")
     old = real.only_daemon()
-    with Wire(real.socket) as wire:
-        wire.initialize("0123456789abcdef")
-    out, err = process.communicate(timeout=240)
-    assert process.returncode == DONE, err
-    assert '"answer_tokens"' in out
+    with Wire(real.socket, patience=240) as asking, Wire(real.socket) as other:
+        request = asking.send("ask", {"directory": str(root), "question": "Explain this.", "max_tokens": 24})
+        assert asking.receive()["method"] == "ask/progress"  # it has begun
+        assert other.initialize("0123456789abcdef")["result"]["leaving"]
+        assert asking.answer(request)["result"]["answer_tokens"] > 0
     real.wait_until_gone(old)
 
 

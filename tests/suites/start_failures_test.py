@@ -12,8 +12,8 @@ import pytest
 
 from machine import DONE, FAILED, MODEL, NO_DAEMON
 
-# The promise is two seconds; a machine that runs ten compilers besides gets more. `timeout` turns a hang into 124.
-PATIENCE = 20
+# The promise is two seconds; that is for a machine at rest. Here it only must not hang.
+PATIENCE = 120
 NOBODY = 65534
 
 
