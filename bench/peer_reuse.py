@@ -15,17 +15,16 @@ Each scenario is run with flash attention, and the quick ones without it too; th
 """
 
 import argparse
+import ctypes
 import json
 import sys
 import time
 
 try:
-    import ctypes
-
     import llama_cpp
     import numpy
 except ImportError:
-    sys.exit(f"{sys.executable} has no llama_cpp: see bench/README.md")
+    llama_cpp = None
 
 DOUBT = 0.05
 QUICK = ("same", "question", "deleted", "dropped")  # little is read, so flash attention may cost time
@@ -194,6 +193,8 @@ class Way:
 
 def main():
     options = arguments()
+    if llama_cpp is None:
+        sys.exit(f"{sys.executable} has no llama_cpp: see bench/README.md")
     request = json.load(sys.stdin)
     scenarios = request["scenarios"]
     way = Way(options, request, True)

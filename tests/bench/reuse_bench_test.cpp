@@ -13,6 +13,7 @@
 
 #include "bench/bench_model.h"
 #include "bench/hit_bench.h"
+#include "bench/reuse_peer.h"
 #include "bench/reuse_picture.h"
 #include "bench/sample_text.h"
 #include "bench/source_names.h"
@@ -128,6 +129,55 @@ TEST(ReusePicture, HasAPointAPolicyAndItsName) {
   EXPECT_EQ(points, 3U);  // one in the legend
   EXPECT_EQ(svg.find("nan"), std::string::npos);
   EXPECT_TRUE(reuse_picture(std::span(figures).first(1)).empty());
+}
+
+class ReusePeer : public testing::Test {
+ protected:
+  Result<void> run(const std::string& script) {
+    tree_.write("peer.sh", script);
+    PeerRequest request{.peer = "sh " + (tree_ / "peer.sh").string(), .model = "m.gguf", .threads = 2};
+    request.letters = {5, 6, 7, 8};
+    request.scenarios = {Scenario::kSame, Scenario::kDropped, Scenario::kRestart};
+    PromptMaker::Set set;
+    set.base.plan.parts = {{.tokens = {1, 2, 3}}};
+    set.base.answer = 2;
+    set.dropped.plan.parts = {{.kind = daemon::PartKind::kFile, .tokens = {1}}, {.tokens = {3}}};
+    request.sets.push_back(std::move(set));
+    return run_reuse_peer(request, [this](const ReuseRow& row, const ReuseOutcome& outcome) {
+      seen_.emplace_back(row, outcome);
+    });
+  }
+
+  const test::ScratchTree tree_;
+  std::vector<std::pair<ReuseRow, ReuseOutcome>> seen_;
+};
+
+constexpr const char* kPeerLine =
+    R"({"prompt":0,"scenario":"same","tokens":3,"tokens_reused":2,"tokens_repaired":1,"ttft_ms":1.5,)"
+    R"("full_ttft_ms":9,"kl":0.25,"top1":true,"doubtful":false,"choice":false,"right":true})";
+
+TEST_F(ReusePeer, GetsThePromptsAndAnswersInLines) {
+  const auto done = run("cat > '" + (tree_ / "asked").string() + "'; echo '" + std::string(kPeerLine) + "'");
+  ASSERT_TRUE(done.has_value()) << done.error().text();
+  ASSERT_EQ(seen_.size(), 1U);
+  EXPECT_EQ(seen_[0].first, (ReuseRow{"same", "peer", "f16", "peer"}));
+  EXPECT_EQ(seen_[0].second.kl, 0.25);
+  EXPECT_EQ(seen_[0].second.choice, false);
+  EXPECT_EQ(seen_[0].second.greedy_equal, std::nullopt);
+  const auto asked = nlohmann::json::parse(*sample_text(tree_ / "asked"));
+  EXPECT_EQ(asked["letters"], (std::vector{5, 6, 7, 8}));
+  EXPECT_EQ(asked["scenarios"], (std::vector<std::string>{"same", "dropped"}));  // a restart needs no prompt
+  EXPECT_EQ(asked["sets"][0]["base"]["tokens"], (std::vector{1, 2, 3}));
+  EXPECT_EQ(asked["sets"][0]["base"]["answer"], 2);
+  EXPECT_EQ(asked["sets"][0]["dropped"]["closing"], 1);
+  EXPECT_TRUE(asked["sets"][0]["dropped"]["answer"].is_null());
+}
+
+TEST_F(ReusePeer, FailuresAreTold) {
+  EXPECT_EQ(run("echo '{\"prompt\":0}'").error().code, ErrorCode::kProtocol);
+  EXPECT_EQ(run("echo nonsense").error().code, ErrorCode::kProtocol);
+  EXPECT_FALSE(run("exit 4"));
+  EXPECT_FALSE(run("exit 0"));  // not a word
 }
 
 class RealModel : public testing::Test {
