@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/session.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "base/bytes.h"
@@ -117,7 +118,11 @@ void Session::note_other_options(const protocol::InitializeResult& daemon) {
 
 ExitCode Session::failed(const Error& error, ExitCode code) {
   err_.write_line(err_.paint(Style::kBad, "kvboost: ") + printable(error.message));
-  if (!error.remedy.empty()) err_.write_line("  " + printable(error.remedy));
+  for (std::string_view rest = error.remedy; !rest.empty();) {
+    const auto end = std::min(rest.find('\n'), rest.size());
+    err_.write_line("  " + printable(rest.substr(0, end)));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
   return code;
 }
 

@@ -110,6 +110,7 @@ void AskHandler::assemble_on_worker(const std::shared_ptr<Run>& run) {
 
 Result<PromptPlan> AskHandler::plan_for(Run& run) {
   const std::stop_token stop = run.context.stop();
+  if (auto there = parts_.models.check(); !there) return fail(there.error());
   auto repository = parts_.repositories.open(run.params.directory);
   if (!repository) return fail(repository.error());
   run.repository = *repository;

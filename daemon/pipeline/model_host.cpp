@@ -81,6 +81,16 @@ ModelHost::~ModelHost() {
   changed_.wait(lock, [&] { return snapshot_.state != State::kLoading && leases_ == 0; });
 }
 
+Result<void> ModelHost::check() const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (model_ != nullptr) return {};
+  }
+  auto path = locate_();
+  if (!path) return fail(path.error());
+  return {};
+}
+
 void ModelHost::prepare() {
   std::unique_lock lock(mutex_);
   start_load_locked(lock);

@@ -88,6 +88,9 @@ class ModelHost {
   ModelHost(const ModelHost&) = delete;
   ModelHost& operator=(const ModelHost&) = delete;
 
+  /// Says at once when there is no model that `acquire` could wait for: before work is done that needs one.
+  [[nodiscard]] Result<void> check() const;
+
   /// Begins to load, if nothing is loaded. Errors show in the snapshot and to those who acquire.
   void prepare();
 

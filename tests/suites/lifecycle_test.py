@@ -71,7 +71,8 @@ def test_sigterm_leaves_nothing(tiny):
     assert not tiny.socket.exists()
 
 
-LONG = {"long.txt": "\n".join(f"Line {i} tells of a thing called {i * 7919}." for i in range(400))}
+def lines(count):
+    return {"long.txt": "\n".join(f"Line {i} tells of a thing called {i * 7919}." for i in range(count))}
 
 
 def reading(machine, wire, root):
@@ -83,7 +84,7 @@ def reading(machine, wire, root):
 
 
 def test_sigterm_lets_a_request_finish(real):
-    root = real.repository(LONG)
+    root = real.repository(lines(60))  # about 1,000 tokens
     real.kvboost("daemon", "start")
     with Wire(real.socket, patience=240) as wire:
         request = reading(real, wire, root)
@@ -98,7 +99,7 @@ def test_sigterm_lets_a_request_finish(real):
 
 
 def test_a_second_sigterm_cancels_the_request(real):
-    root = real.repository(LONG)
+    root = real.repository(lines(400))
     real.kvboost("daemon", "start")
     with Wire(real.socket, patience=240) as wire:
         request = reading(real, wire, root)

@@ -11,6 +11,7 @@ import subprocess
 import pytest
 
 from machine import DONE, FAILED, MODEL, NO_DAEMON
+from wire import Wire
 
 # The promise is two seconds; that is for a machine at rest. Here it only must not hang.
 PATIENCE = 120
@@ -47,7 +48,7 @@ def failed_start(finished, *words):
     assert finished.returncode == NO_DAEMON, finished
     for word in words:
         assert word in finished.stderr, finished
-    assert finished.stdout == ""
+    assert finished.stdout == "" and "\\x0a" not in finished.stderr, finished
 
 
 def test_it_works_as_another_user(readable):
@@ -84,7 +85,7 @@ def test_disk_full(readable):
     try:
         (tmpfs / "filler").write_bytes(b"x" * 4096)
         finished = run("daemon", "start")
-        failed_start(finished, "No space left on device", str(readable.log))
+        failed_start(finished, "No space left on device", f"\n  log: {readable.log}\n")
     finally:
         subprocess.run(["umount", "-l", tmpfs], check=True)
 
@@ -104,8 +105,13 @@ def test_no_model_at_all(machine):
 
 def test_the_model_is_missing(machine):
     machine.use_model(machine.folder / "gone.gguf")
-    asked = machine.kvboost("ask", "What?", cwd=machine.repository({"a.py": "a = 1\n"}))
+    root = machine.repository({"a.py": "a = 1\n"})
+    asked = machine.kvboost("ask", "What?", cwd=root)
     assert asked.code == MODEL and "gone.gguf" in asked.err, asked
+    # It is said before any file is read: not even a folder that is gone is looked at.
+    with Wire(machine.socket) as wire:
+        answer = wire.call("ask", {"directory": str(machine.folder / "nowhere"), "question": "What?"})
+    assert answer["error"]["data"]["code"] == "model" and "gone.gguf" in answer["error"]["message"], answer
 
 
 def test_no_daemon_beside_the_client(machine):

@@ -66,8 +66,10 @@ TEST_F(ModelHostTest, AFailureIsToldToEachAndTriedAnew) {
     EXPECT_EQ(model.error().remedy, "put one there");
   }
   EXPECT_EQ(located_, 2);
+  EXPECT_EQ(host_.check().error().message, "no model here");
   EXPECT_NE(host_.snapshot().error.find("no model here"), std::string::npos);
   wanted_ = scratch_ / "a.gguf";
+  EXPECT_TRUE(host_.check().has_value());
   EXPECT_TRUE(acquire().has_value());
   EXPECT_TRUE(host_.snapshot().error.empty());
 }
