@@ -69,6 +69,8 @@ constexpr auto kTable = std::to_array<Option>({
      "Unload the model after this long without a request; 0 never"},
     {"idle_exit", kDuration, "8h", "", kUser, kDaemon,
      "End the daemon after this long without a request; 0 never"},
+    {"watch_files", kFlag, "yes", "", kUser, kDaemon,
+     "Watch the files that are warm, and compute anew what an edit changes when nothing else is to be done"},
     {"save_conversations", kFlag, "no", "", kUser, kDaemon,
      "Keep the text of each repository's last conversation on disk, so that --continue survives a restart"},
     {"socket", kPath, "", "", kUser, kDaemon,

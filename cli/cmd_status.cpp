@@ -2,6 +2,8 @@
 #include "cli/cmd_status.h"
 
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 
 #include "base/bytes.h"
 #include "base/duration.h"
@@ -52,6 +54,24 @@ std::string warming_text(const protocol::WarmingState& warming) {
          ", " + human_count(static_cast<std::int64_t>(warming.tokens_per_second)) + " tokens/s";
 }
 
+std::string repository_text(const protocol::RepositoryState& repository) {
+  std::string text = repository.root;
+  if (!repository.branch.empty()) text += ", " + repository.branch;
+  if (!repository.head.empty()) text += " at " + repository.head.substr(0, 12);
+  if (repository.watched_folders > 0)
+    text += ", " + plural(repository.watched_folders, "folder") + " watched";
+  return text;
+}
+
+/// Why files are not watched: each reason once.
+std::set<std::string> watch_notes(const protocol::StatusResult& status) {
+  std::set<std::string> notes;
+  for (const protocol::RepositoryState& repository : status.repositories) {
+    if (!repository.note.empty()) notes.insert(repository.note);
+  }
+  return notes;
+}
+
 template <class Result>
 void show(Session& session, const Result& result, bool json,
           std::string (*text)(const Result&, const Terminal&)) {
@@ -90,9 +110,13 @@ std::string status_text(const protocol::StatusResult& status, const Terminal& te
     rows.emplace_back("cache: " + tier.name, tier_text(tier));
   if (status.queue_bytes > 0)
     rows.emplace_back("cache: queue", human_size(status.queue_bytes) + " to be written");
+  rows.emplace_back("warming", warming_text(status.warming));
+  for (const auto& repository : status.repositories) {
+    rows.emplace_back("repository", repository_text(repository));
+  }
+  for (const std::string& note : watch_notes(status)) rows.emplace_back("watching", note);
   rows.insert(rows.end(),
-              {{"warming", warming_text(status.warming)},
-               {"daemon", status.version + " (build " + status.build + "), process " +
+              {{"daemon", status.version + " (build " + status.build + "), process " +
                               std::to_string(status.pid) + ", up for " + human_duration(status.uptime_s)},
                {"socket", status.socket},
                {"log", status.log_file}});

@@ -16,6 +16,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kWorkers = 4;
+// Editors and git write in many steps.
+constexpr cache::WatchOptions kWatch = {.settle = std::chrono::seconds(1),
+                                        .longest = std::chrono::seconds(10)};
 
 engine::ComputeType compute_type(const std::string& name) {
   if (name == "bf16") return engine::ComputeType::kBFloat16;
@@ -80,7 +83,10 @@ Service::Service(Config config, Places places, ModelCatalog catalog, Server& ser
       places_(std::move(places)),
       catalog_(std::move(catalog)),
       server_(server),
-      repositories_({.max_file_bytes = config_.bytes("max_file_size"), .chunking = chunk_options(config_)}),
+      repositories_({.max_file_bytes = config_.bytes("max_file_size"), .chunking = chunk_options(config_)},
+                    [this](const auto& repository) {
+                      if (follower_) follower_->served(repository);
+                    }),
       conversations_(conversation_dir(config_, places_.state)),
       blocks_(block_options(config_, places_.cache)),
       fingerprints_(places_.state / "models"),
@@ -95,11 +101,19 @@ Service::Service(Config config, Places places, ModelCatalog catalog, Server& ser
       ask_({config_, workers_, engine_thread_, models_, repositories_, conversations_, blocks_, metrics_}),
       warm_({workers_, models_, repositories_, warmer_, metrics_, [this] { return server_.is_leaving(); }}),
       cache_({workers_, models_, repositories_, blocks_, manifest_}),
-      warmer_({engine_thread_, models_, blocks_, manifest_}),
+      warmer_({engine_thread_, models_, blocks_, manifest_,
+               [this](const auto& repository) {
+                 if (follower_) follower_->warmed(repository);
+               }}),
       workers_("kv-worker", kWorkers),
-      house_([this](const std::stop_token& stop) { keep_house(stop); }) {}
+      house_([this](const std::stop_token& stop) { keep_house(stop); }) {
+  if (config_.flag("watch_files")) {
+    follower_.emplace(Follower::Parts{workers_, models_, warmer_, manifest_}, kWatch);
+  }
+}
 
 Service::~Service() {
+  if (follower_) follower_->stop();
   engine_thread_.close();
   workers_.close();
 }
@@ -207,6 +221,11 @@ protocol::StatusResult Service::status() const {
   status.reuse = reuse_of(blocks_);
   status.queue_bytes = blocks_.queued_bytes();
   status.warming = warmer_.state();
+  for (const auto& repository : repositories_.known()) {
+    const auto watched = follower_ ? follower_->state(repository->root()) : Follower::State{};
+    status.repositories.push_back({repository->root().string(), repository->branch(), repository->head(),
+                                   static_cast<std::int64_t>(watched.folders), watched.note});
+  }
   status.resident_bytes = resident_bytes();
   status.connections = static_cast<std::int32_t>(server_.counts().connections);
   status.requests = metrics_.requests;

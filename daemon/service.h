@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -24,6 +25,7 @@
 #include "daemon/net/server.h"
 #include "daemon/pipeline/block_cache.h"
 #include "daemon/pipeline/conversations.h"
+#include "daemon/pipeline/follower.h"
 #include "daemon/pipeline/model_host.h"
 #include "daemon/pipeline/scheduler.h"
 #include "daemon/pipeline/warmer.h"
@@ -85,8 +87,9 @@ class Service {
   AskHandler ask_;
   WarmHandler warm_;
   CacheHandler cache_;
-  Warmer warmer_;      // behind the handlers that it answers to
-  Scheduler workers_;  // behind what its jobs use
+  std::optional<Follower> follower_;  // ends its work before that of the two below ends
+  Warmer warmer_;                     // behind the handlers that it answers to
+  Scheduler workers_;                 // behind what its jobs use
   std::jthread house_;
 };
 

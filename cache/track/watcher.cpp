@@ -36,12 +36,6 @@ std::string not_watched(const std::string& why) {
   return "files are not watched (" + why + "): changes are found when a request comes";
 }
 
-std::size_t half_of_the_users_watches() {
-  std::size_t most = 0;
-  std::ifstream("/proc/sys/fs/inotify/max_user_watches") >> most;
-  return most / 2;
-}
-
 std::string too_many(std::size_t folders, std::size_t most) {
   return std::to_string(folders) + " folders, and fs.inotify.max_user_watches leaves room for " +
          std::to_string(most);
@@ -142,8 +136,7 @@ Watcher::~Watcher() {
 void Watcher::watch(std::span<const std::string> folders) {
   const std::lock_guard lock(impl_->mutex);
   if (!impl_->thread.joinable()) return;
-  const std::size_t most =
-      impl_->options.max_folders > 0 ? impl_->options.max_folders : half_of_the_users_watches();
+  const std::size_t most = impl_->options.max_folders > 0 ? impl_->options.max_folders : most_folders();
   if (folders.size() > most) return impl_->release_all(too_many(folders.size(), most));
   const std::set<std::string_view> wanted(folders.begin(), folders.end());
   std::erase_if(impl_->watches, [&](const auto& watch) {
@@ -164,6 +157,12 @@ void Watcher::watch(std::span<const std::string> folders) {
     }  // else it is gone, or not to be read: no file in it is either
   }
   impl_->note.clear();
+}
+
+std::size_t Watcher::most_folders() {
+  std::size_t most = 0;
+  std::ifstream("/proc/sys/fs/inotify/max_user_watches") >> most;
+  return most / 2;
 }
 
 std::string Watcher::note() const {

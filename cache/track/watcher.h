@@ -41,6 +41,9 @@ class Watcher {
   /// beneath them. All or none: if there are too many, no change would be told for some.
   void watch(std::span<const std::string> folders);
 
+  /// Folders that may be watched at most, unless the options say otherwise.
+  [[nodiscard]] static std::size_t most_folders();
+
   /// One line, or empty when all folders are watched.
   [[nodiscard]] std::string note() const;
 

@@ -170,6 +170,7 @@ Result<void> WarmPass::compute(Missing& file) {
   const Need need = need_of(kept_file);
   progress_.tokens += need.tokens - file.tokens;
   if (need.later > 0) to_renew_.insert(file.path);
+  computed_again_.insert(need.again.begin(), need.again.end());
   // First, so that its blocks count as referenced from the moment they are stored. That it fails costs them
   // their rank, no more.
   (void)parts_.manifest.put(result_.root, file.path, kept_file);
@@ -216,6 +217,7 @@ WarmPass::Need WarmPass::need_of(const cache::ManifestFile& file) const {
       } else {
         need.chunks += chunk ? 1 : 0;
         need.tokens += group[i].tokens;
+        if (matches[i] == Match::kApproximate) need.again.push_back(group[i].content);
       }
     }
   }

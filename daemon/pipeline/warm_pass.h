@@ -15,10 +15,10 @@
 #include <span>
 #include <stop_token>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "daemon/pipeline/group_run.h"
+#include "daemon/pipeline/old_variants.h"
 #include "daemon/pipeline/warmer.h"
 
 namespace kvboost::daemon {
@@ -40,6 +40,8 @@ class WarmPass {
   [[nodiscard]] Result<protocol::WarmResult> run();
   /// Files some blocks of which are to be renewed.
   [[nodiscard]] const std::set<std::string>& to_renew() const { return to_renew_; }
+  /// Contents of which there is one more block now than there was.
+  [[nodiscard]] const ContentKeys& computed_again() const { return computed_again_; }
 
  private:
   /// What of a file is missing, by the keys of its blocks.
@@ -47,7 +49,8 @@ class WarmPass {
     std::vector<std::size_t> ends;  // of each group: part behind the last one to compute; 0: none
     std::int64_t chunks = 0;
     std::int64_t tokens = 0;
-    std::int64_t later = 0;  // chunks that are left for a renewal
+    std::int64_t later = 0;       // chunks that are left for a renewal
+    std::vector<Digest> again{};  // content keys of what is computed although a block of it is stored
   };
   struct Cut {
     Digest text;
@@ -94,8 +97,9 @@ class WarmPass {
   std::chrono::steady_clock::time_point computing_since_{};
   std::uint64_t bytes_before_ = 0;
   std::vector<Missing> missing_;
-  std::size_t cut_bytes_ = 0;                         // held in `missing_`
-  std::unordered_set<Digest, DigestHash> submitted_;  // content keys, stored by now or soon
+  std::size_t cut_bytes_ = 0;  // held in `missing_`
+  ContentKeys submitted_;      // stored by now or soon
+  ContentKeys computed_again_;
   std::set<std::string> to_renew_;
 
   std::mutex mutex_;  // all below

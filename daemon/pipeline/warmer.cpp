@@ -70,6 +70,7 @@ void Warmer::work(const std::stop_token& stop) {
       } else {
         renewal.emplace(std::move(renewals_.front()));
         renewals_.pop_front();
+        state_ = {renewal->repository->root().string(), 0, 1, 0};
       }
     }
     if (renewal) {
@@ -77,9 +78,21 @@ void Warmer::work(const std::stop_token& stop) {
     } else {
       warm(*next, stop);
     }
+    tidy();
     const std::lock_guard lock(mutex_);
     state_ = {};
   }
+}
+
+/// Once there is nothing else to do.
+void Warmer::tidy() {
+  ContentKeys contents;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!waiting_.empty() || !renewals_.empty()) return;
+    contents.swap(computed_again_);
+  }
+  drop_old_variants(parts_.blocks.store(), contents);
 }
 
 void Warmer::warm(Waiting& waiting, const std::stop_token& stop) {
@@ -102,6 +115,11 @@ void Warmer::warm(Waiting& waiting, const std::stop_token& stop) {
     });
     if (!known) renewals_.push_back({request.repository, path});
   }
+  {
+    const std::lock_guard lock(mutex_);
+    computed_again_.insert(pass.computed_again().begin(), pass.computed_again().end());
+  }
+  if (parts_.warmed) parts_.warmed(request.repository);
   waiting.done(std::move(result));
 }
 
@@ -112,6 +130,8 @@ void Warmer::renew(const Renewal& renewal, const std::stop_token& stop) {
   if (const auto result = pass.run(); !result && result.error().code != ErrorCode::kCancelled) {
     log::warn("{} is not renewed in the cache: {}", renewal.path, result.error().text());
   }
+  const std::lock_guard lock(mutex_);
+  computed_again_.insert(pass.computed_again().begin(), pass.computed_again().end());
 }
 
 protocol::WarmingState Warmer::state() const {

@@ -22,6 +22,7 @@
 #include "cache/store/manifest.h"
 #include "daemon/pipeline/block_cache.h"
 #include "daemon/pipeline/model_host.h"
+#include "daemon/pipeline/old_variants.h"
 #include "daemon/pipeline/scheduler.h"
 #include "daemon/prompt/repository.h"
 #include "daemon/protocol/methods.h"
@@ -44,6 +45,8 @@ class Warmer {
     ModelHost& models;
     BlockCache& blocks;
     cache::Manifest& manifest;
+    /// Told on its thread when the manifest may know more files of a work tree.
+    std::function<void(const std::shared_ptr<Repository>&)> warmed{};
   };
   /// All of `parts` must outlive it.
   explicit Warmer(const Parts& parts);
@@ -76,12 +79,14 @@ class Warmer {
   void drop(const Waiting* waiting);
   void warm(Waiting& waiting, const std::stop_token& stop);
   void renew(const Renewal& renewal, const std::stop_token& stop);
+  void tidy();
 
   const Parts parts_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<std::shared_ptr<Waiting>> waiting_;
   std::deque<Renewal> renewals_;
+  ContentKeys computed_again_;  // since the last tidying
   protocol::WarmingState state_;
   std::jthread thread_;  // last: it uses all above
 };

@@ -4,9 +4,12 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "daemon/prompt/repository.h"
@@ -15,14 +18,24 @@ namespace kvboost::daemon {
 
 class Repositories {
  public:
-  explicit Repositories(RepositoryOptions options) : options_(options) {}
+  using Served = std::function<void(const std::shared_ptr<Repository>&)>;
+  /// `served` is called with each that is opened.
+  explicit Repositories(RepositoryOptions options, Served served = {})
+      : options_(options), served_(std::move(served)) {}
 
   /// The work tree that holds `directory`, known already or new.
   [[nodiscard]] Result<std::shared_ptr<Repository>> open(const std::filesystem::path& directory);
 
+  /// The latest first.
+  [[nodiscard]] std::vector<std::shared_ptr<Repository>> known() const;
+
  private:
+  /// The one that is known of this work tree, or this.
+  [[nodiscard]] std::shared_ptr<Repository> keep(std::shared_ptr<Repository> opened);
+
   const RepositoryOptions options_;
-  std::mutex mutex_;
+  const Served served_;
+  mutable std::mutex mutex_;
   std::list<std::shared_ptr<Repository>> known_;  // the latest first
 };
 

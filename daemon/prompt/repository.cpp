@@ -310,6 +310,13 @@ bool Repository::has(std::string_view path) const {
   return found != impl_->files.end() && found->second.unreadable.empty();
 }
 
+std::optional<Digest> Repository::digest(std::string_view path) const {
+  const std::lock_guard lock(impl_->mutex);
+  const auto found = impl_->files.find(path);
+  if (found == impl_->files.end() || !found->second.unreadable.empty()) return std::nullopt;
+  return found->second.digest;
+}
+
 std::vector<cache::SkippedFile> Repository::skipped() const {
   const std::lock_guard lock(impl_->mutex);
   return impl_->listing.skipped;

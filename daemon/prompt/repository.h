@@ -8,11 +8,13 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/digest.h"
 #include "base/error.h"
 #include "cache/track/work_tree.h"
 #include "daemon/prompt/chunk_cache.h"
@@ -63,6 +65,8 @@ class Repository {
   /// Files that can be read, sorted by path; with `folder` ("src/"), those beneath it.
   [[nodiscard]] std::vector<std::string> files(std::string_view folder = {}) const;
   [[nodiscard]] bool has(std::string_view path) const;
+  /// Of the file's text; nothing for one that cannot be read.
+  [[nodiscard]] std::optional<Digest> digest(std::string_view path) const;
   /// What was left out, sorted by path, and why.
   [[nodiscard]] std::vector<cache::SkippedFile> skipped() const;
   /// Why this file, or a folder that it is in, was left out; empty if it was not.

@@ -170,6 +170,14 @@ static void visit_fields(Of<WarmingState> auto& v, auto& field) {
   field.value("tokens_per_second", v.tokens_per_second);
 }
 
+static void visit_fields(Of<RepositoryState> auto& v, auto& field) {
+  field.path("root", v.root);
+  field.value("branch", v.branch);
+  field.value("head", v.head);
+  field.value("watched_folders", v.watched_folders, kCount);
+  field.value("note", v.note);
+}
+
 static void visit_fields(Of<StatusResult> auto& v, auto& field) {
   field.value("version", v.version);
   field.value("build", v.build);
@@ -201,6 +209,7 @@ static void visit_fields(Of<StatusResult> auto& v, auto& field) {
   field.object("reuse", v.reuse);
   field.value("queue_bytes", v.queue_bytes);
   field.object("warming", v.warming);
+  field.list("repositories", v.repositories);
   field.path("socket", v.socket);
   field.path("log_file", v.log_file);
 }

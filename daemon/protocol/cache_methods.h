@@ -180,6 +180,15 @@ struct WarmingState {
   double tokens_per_second = 0;
 };
 
+/// A work tree that requests were about since the daemon's start, as of the last look at it.
+struct RepositoryState {
+  std::string root;
+  std::string branch;  // or empty
+  std::string head;    // commit id, or empty
+  std::int64_t watched_folders = 0;
+  std::string note;  // why its files are not watched, or empty
+};
+
 // status
 struct StatusResult {
   std::string version;
@@ -212,6 +221,7 @@ struct StatusResult {
   ReuseCount reuse;
   std::uint64_t queue_bytes = 0;  // blocks on their way to disk
   WarmingState warming;
+  std::vector<RepositoryState> repositories;  // the latest first
   std::string socket;
   std::string log_file;
 };

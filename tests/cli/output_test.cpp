@@ -99,6 +99,19 @@ TEST_F(OutputTest, StatusTellsOfTheCacheAndOfWarming) {
   EXPECT_FALSE(has(text, "to be written")) << text;
 }
 
+TEST_F(OutputTest, StatusNamesRepositoriesAndWhyTheyAreNotWatchedOnce) {
+  protocol::StatusResult status;
+  status.repositories = {{"/a", "main", "a94a8fe5ccb19ba61c4c0873d391e987982fbbd3", 3, ""},
+                         {"/b", "", "", 0, "files are not watched (why)"},
+                         {"/c", "", "", 0, "files are not watched (why)"}};
+  const std::string text = status_text(status, plain_);
+  EXPECT_TRUE(has(text, "/a, main at a94a8fe5ccb1, 3 folders watched\n")) << text;
+  EXPECT_TRUE(has(text, "/b\n")) << text;
+  const auto first = text.find("(why)");
+  ASSERT_NE(first, std::string::npos) << text;
+  EXPECT_EQ(text.find("(why)", first + 1), std::string::npos) << text;
+}
+
 TEST_F(OutputTest, TiersNameOnlyTheFailuresThatThereWere) {
   protocol::CacheTier tier;
   tier.used = 90'000'000;

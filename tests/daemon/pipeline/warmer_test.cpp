@@ -60,6 +60,31 @@ TEST_F(WarmerTest, AnEditCostsTheChunksItTouches) {
   EXPECT_EQ(later.later_chunks, 0);
 }
 
+// Edits upon edits: of what stands behind them, only the latest former blocks are kept.
+TEST_F(WarmerTest, ManyEditsLeaveFewBlocks) {
+  warmed();
+  const std::string text = functions("alpha", 20);
+  const std::string old = function("alpha3");
+  const auto edit = [&](int i) {
+    std::string edited = text;
+    tree_.write("a.c", edited.replace(edited.find(old), old.size(), function("alpha3", std::to_string(i))));
+    return warmed();
+  };
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_GT(edit(i).later_chunks, 0);
+    wait_for_renewals();
+  }
+  const auto row = **daemon_->manifest.find(tree_.root().string(), "a.c");
+  std::size_t most = 0;
+  for (const auto& part : row.chunks) {
+    EXPECT_TRUE(daemon_->blocks.has(part.prefix));
+    most = std::max(most, daemon_->blocks.store().prefixes_of(part.content)->size());
+  }
+  EXPECT_EQ(most, 2U);
+  EXPECT_EQ(edit(3).later_chunks, 0);  // the text before this one
+  EXPECT_EQ(edit(4).later_chunks, 0);
+}
+
 TEST_F(WarmerTest, SwitchingABranchAndBackComputesNothingTheSecondTime) {
   warmed();
   tree_.git({"checkout", "-q", "-b", "other"});
