@@ -58,6 +58,7 @@ Result<Reading> BenchModel::read(const daemon::PromptPlan& plan, const daemon::R
     if (plan.parts[i].kind != daemon::PartKind::kLiteral) reading.repaired += part.computed + part.repaired;
   }
   if (taken->exact_tokens == begin) taken->exact_tokens = read->exact_tokens;
+  taken->prompt_tokens = reading.tokens;
   reading.read = std::move(*read);
   if (greedy > 0) {
     engine::GenerateParams params;

@@ -247,7 +247,8 @@ Result<void> ReuseRun::successors(const PromptMaker::Set& set, const Policy& pol
     if (!wants(scenario)) continue;
     const ReusePrompt& prompt = set.of(scenario);
     auto after_base = daemon::LiveSequences(model_.engine(), 4, ~0ULL);
-    after_base.give_back({base->sequence.fork(base->sequence.size()), base->exact_tokens});
+    after_base.give_back(
+        {base->sequence.fork(base->sequence.size()), base->exact_tokens, base->prompt_tokens});
     const auto reading = read(prompt, policy, **cache, after_base, bench_.greedy);
     if (!reading) return fail(reading.error());
     (*cache)->flush();

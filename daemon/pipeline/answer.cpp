@@ -43,6 +43,7 @@ Result<Answered> answer(engine::Engine& engine, LiveSequences& live, const Answe
     return fail(read.error());
   }
   if (taken->exact_tokens == begin) taken->exact_tokens = read->exact_tokens;
+  taken->prompt_tokens = static_cast<std::int32_t>(prompt.size());
   Answered answered;
   answered.read = std::move(*read);
   answered.prompt_tokens = static_cast<std::int32_t>(prompt.size());

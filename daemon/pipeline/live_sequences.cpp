@@ -14,7 +14,8 @@ std::int32_t shared_prefix(const LiveSequence& live, std::span<const engine::Tok
   std::size_t n = 0;
   while (n < most && cells[n] == tokens[n] && positions[n] == static_cast<std::int32_t>(n)) ++n;
   const auto shared = static_cast<std::int32_t>(n);
-  return n == cells.size() ? shared : std::min(shared, live.exact_tokens);
+  const bool same_prompt = n == most && tokens.size() == static_cast<std::size_t>(live.prompt_tokens);
+  return n == cells.size() || same_prompt ? shared : std::min(shared, live.exact_tokens);
 }
 
 }  // namespace
@@ -42,8 +43,8 @@ Result<LiveSequence> LiveSequences::take(std::span<const engine::TokenId> tokens
   const bool room = count() < max_sequences_;
   const std::int32_t exact = std::min(best->exact_tokens, best_shared);
   if (room && best->sequence.size() - best_shared > best_shared)
-    return LiveSequence{best->sequence.fork(best_shared), exact};
-  LiveSequence taken{std::move(best->sequence), exact};
+    return LiveSequence{best->sequence.fork(best_shared), exact, best->prompt_tokens};
+  LiveSequence taken{std::move(best->sequence), exact, best->prompt_tokens};
   kept_.erase(best);
   taken.sequence.truncate(best_shared);
   return taken;

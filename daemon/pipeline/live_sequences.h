@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // LiveSequences: the KV of the last few requests, kept so that a prompt which begins like one of them
-// continues it instead of being read again. What was repaired for one question is gone on from as a whole or
-// not at all: another question needs other repairs. Engine thread only; the engine must outlive it.
+// continues it instead of being read again. What was repaired for one question is gone on from for the same
+// prompt, or as a whole, or not at all: another question needs other repairs. Engine thread only; the engine
+// must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@ namespace kvboost::daemon {
 struct LiveSequence {
   engine::Sequence sequence;
   std::int32_t exact_tokens = 0;
+  std::int32_t prompt_tokens = 0;  // of the prompt that it was read for; the rest is its answer
 };
 
 class LiveSequences {

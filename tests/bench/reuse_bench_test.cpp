@@ -304,6 +304,8 @@ TEST_F(RealModel, ASmallRunMeasuresReuse) {
   EXPECT_EQ(of("same", "exact", "bf16", "ram").tokens_repaired, 0);
   EXPECT_EQ(of("question", "exact", "bf16", "ram").tokens_repaired, 0);
   EXPECT_EQ(of("restart", "exact", "bf16", "disk").tokens_repaired, 0);
+  const ReuseOutcome again = of("same", "seam:4", "bf16", "ram");  // what was repaired stays live
+  EXPECT_EQ(again.tokens_reused, again.tokens - 1);
   EXPECT_GT(of("edited", "none", "bf16", "ram").tokens_repaired, 0);  // the chunk that was edited
   EXPECT_LT(of("edited", "none", "bf16", "ram").tokens_repaired,
             of("edited", "exact", "bf16", "ram").tokens_repaired);

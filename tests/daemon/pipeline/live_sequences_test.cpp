@@ -30,6 +30,7 @@ class LiveSequencesTest : public testing::Test {
         engine_->prefill(sequence->sequence, std::span(prompt).subspan(static_cast<std::size_t>(size)))
             .has_value());
     sequence->exact_tokens = exact.value_or(sequence->sequence.size());
+    sequence->prompt_tokens = sequence->sequence.size();
     live.give_back(std::move(*sequence));
     return size;
   }
@@ -61,6 +62,18 @@ TEST_F(LiveSequencesTest, WhatWasRepairedIsGoneOnFromAsAWholeOnly) {
   const auto other_end = joined({a_.begin(), a_.end() - 10}, random_tokens(10, 9));
   EXPECT_EQ(reused(live, other_end), 20);
   EXPECT_EQ(reused(live, joined(a_, random_tokens(20, 4))), 58);
+}
+
+// The same prompt has the same question, so its repairs are the right ones, whatever was answered since.
+TEST_F(LiveSequencesTest, WhatWasRepairedServesTheSamePromptAgain) {
+  LiveSequences live(*engine_, 1, 1ULL << 30);
+  EXPECT_EQ(reused(live, a_, 20), 0);
+  auto answered = *live.take(joined(a_, {5}));
+  ASSERT_EQ(answered.sequence.size(), 58);
+  ASSERT_TRUE(engine_->prefill(answered.sequence, random_tokens(7, 6)).has_value());
+  live.give_back(std::move(answered));
+  EXPECT_EQ(reused(live, a_, 20), 57);
+  EXPECT_EQ(reused(live, {a_.begin(), a_.end() - 1}), 20) << "a shorter prompt is another one";
 }
 
 TEST_F(LiveSequencesTest, CutsWhenThereIsNoRoomForAnother) {
