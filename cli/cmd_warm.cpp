@@ -15,13 +15,21 @@ namespace {
 using protocol::WarmProgress;
 using protocol::WarmResult;
 
-constexpr std::int64_t kBarWidth = 20;
+constexpr std::int64_t kBarWidth = 8;  // all of the line fits 80 columns
 
 std::string bar(std::int64_t done, std::int64_t total) {
   const std::int64_t filled =
       total > 0 ? std::clamp<std::int64_t>(done * kBarWidth / total, 0, kBarWidth) : 0;
   return "[" + std::string(static_cast<std::size_t>(filled), '#') +
          std::string(static_cast<std::size_t>(kBarWidth - filled), '.') + "]";
+}
+
+/// "512", "24.0 k", "5.3 M".
+std::string short_count(std::int64_t number) {
+  std::string text = human_size(static_cast<std::uint64_t>(std::max<std::int64_t>(number, 0)));
+  text.pop_back();  // the B
+  if (text.ends_with(' ')) text.pop_back();
+  return text;
 }
 
 protocol::WarmParams to_params(const Session& session, const WarmArguments& arguments) {
@@ -88,16 +96,17 @@ std::string warm_progress_text(const WarmProgress& progress) {
   if (progress.stage == "waiting") {
     return "waiting for the model or for other requests" + (progress.files > 0 ? ", " + files : "");
   }
-  std::string text = bar(progress.tokens_done, progress.tokens) + " " + files + ", " +
-                     human_count(progress.tokens_done) + "/" + human_count(progress.tokens) + " tokens, " +
-                     human_size(progress.bytes);
-  if (progress.tokens_per_second > 0) {
-    const double left =
-        static_cast<double>(progress.tokens - progress.tokens_done) / progress.tokens_per_second;
-    text += ", " + human_count(static_cast<std::int64_t>(progress.tokens_per_second)) + " tokens/s, " +
-            human_duration(left) + " left";
+  std::string text = bar(progress.tokens_done, progress.tokens) + " ";
+  const bool knows_speed = progress.tokens_per_second > 0;
+  if (knows_speed) {
+    const auto left = static_cast<double>(std::max<std::int64_t>(progress.tokens - progress.tokens_done, 0));
+    text += human_duration(left / progress.tokens_per_second) + " left, ";
   }
-  return text;
+  text += files + ", " + short_count(progress.tokens_done) + "/" + short_count(progress.tokens) + " tokens";
+  if (knows_speed) {
+    text += " at " + human_count(static_cast<std::int64_t>(progress.tokens_per_second)) + "/s";
+  }
+  return text + ", " + human_size(progress.bytes);
 }
 
 std::string warm_summary(const WarmResult& result) {
