@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/log.h"
 #include "base/paths.h"
@@ -18,8 +19,9 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kFirstMap = 16ULL << 20;
 constexpr std::uint64_t kMapStep = 256ULL << 20;
 constexpr std::uint64_t kForgetStep = 1ULL << 20;
+constexpr std::size_t kMovedAtOnce = 4ULL << 20;
 constexpr std::uint64_t kPage = 4096;
-constexpr auto kRest = std::chrono::seconds(30);
+constexpr auto kRest = std::chrono::seconds(5);
 
 /// Names of file systems on which LMDB's shared map and locks do not hold (man statfs), or nullptr.
 const char* unfit_file_system(const fs::path& directory) {
@@ -62,7 +64,7 @@ Result<std::unique_ptr<CacheFile>> CacheFile::open(const fs::path& directory, co
   }
   std::unique_ptr<CacheFile> file(new CacheFile(directory, limits, std::move(on_open)));
   const std::unique_lock lock(file->mutex_);
-  if (auto opened = file->open_or_begin_anew(); !opened) return fail(opened.error());
+  if (auto opened = file->open_or_begin_anew(); !opened) file->refused(opened.error());
   return file;
 }
 
@@ -91,6 +93,7 @@ Result<void> CacheFile::open_env(std::uint64_t map_bytes) {
   if (!env) return fail(env.error());
   if (auto ready = on_open_(**env); !ready) return ready;
   env_ = std::move(*env);
+  refusal_.clear();
   return {};
 }
 
@@ -101,8 +104,8 @@ void CacheFile::move_aside(const Error& why) {
   fs::rename(file, aside, error);
   if (error || size_of(aside) > limits_.max_bytes / 4) fs::remove(error ? file : aside, error);
   fs::remove(directory_ / "lock.mdb", error);
-  problem_ = "the cache was damaged and has begun anew: " + why.message;
-  log::warn("{}", problem_);
+  damage_ = "the cache was damaged and has begun anew: " + why.message;
+  log::warn("{}", damage_);
 }
 
 Result<void> CacheFile::heal() {
@@ -113,7 +116,7 @@ Result<void> CacheFile::heal() {
   const std::unique_lock lock(mutex_);
   if (env_ != nullptr && env_->trusted()) return {};  // another thread was faster, or wrote meanwhile
   if (std::chrono::steady_clock::now() < rest_until_) {
-    return fail(ErrorCode::kIo, "the cache's file could not be made anew, and is left alone for a while");
+    return fail(ErrorCode::kIo, refusal_);
   }
   if (env_ != nullptr && !env_->wait_idle()) {
     return fail(ErrorCode::kBusy, "the cache's file is in use and cannot be made anew now");
@@ -121,8 +124,15 @@ Result<void> CacheFile::heal() {
   env_.reset();
   auto healed = ensure_private_dir(directory_);
   if (healed) healed = open_or_begin_anew();
-  if (!healed) rest_until_ = std::chrono::steady_clock::now() + kRest;
+  if (!healed) refused(healed.error());
   return healed;
+}
+
+void CacheFile::refused(const Error& why) {
+  rest_until_ = std::chrono::steady_clock::now() + kRest;
+  if (refusal_ != why.text())
+    log::warn("the cache's file cannot be opened, blocks are not kept: {}", why.text());
+  refusal_ = why.text();
 }
 
 Result<std::shared_ptr<LmdbEnv::Read>> CacheFile::read() {
@@ -174,16 +184,61 @@ Result<void> CacheFile::grow_to_forget() {
 }
 
 Result<void> CacheFile::compact() {
+  if (auto healed = heal(); !healed) return healed;
   const std::unique_lock lock(mutex_);
   if (env_ == nullptr) return fail(ErrorCode::kIo, "the cache file is closed");
+  if (!env_->wait_idle()) return fail(ErrorCode::kBusy, "the cache's file is in use");
   const fs::path compact = directory_ / "compact";
   std::error_code error;
+  fs::remove_all(compact, error);
   fs::create_directory(compact, error);
-  if (auto copied = env_->compact_to(compact); !copied) return copied;
+  auto moved = move_to(compact);
   env_.reset();
-  fs::rename(compact / "data.mdb", directory_ / "data.mdb", error);
-  if (error) return fail(ErrorCode::kIo, "cannot replace the cache's file: " + error.message());
-  return open_or_begin_anew();
+  if (moved) {
+    fs::rename(compact / "data.mdb", directory_ / "data.mdb", error);
+    if (error) moved = fail(ErrorCode::kIo, "cannot replace the cache's file: " + error.message());
+  }
+  if (auto opened = open_or_begin_anew(); !opened) {
+    refused(opened.error());
+    return opened;
+  }
+  return moved;
+}
+
+/// Copies all into a new file, and forgets each record as soon as its copy is written.
+Result<void> CacheFile::move_to(const fs::path& directory) {
+  auto fresh = LmdbEnv::open(directory, std::max(room(), kFirstMap));
+  if (!fresh) return fail(fresh.error());
+  auto view = env_->read();
+  if (!view) return fail(view.error());
+  std::vector<std::pair<Bytes, Bytes>> batch;
+  std::size_t bytes = 0;
+  const auto move_batch = [&](Table table) -> Result<void> {
+    auto written = (*fresh)->write([&](LmdbEnv::Write& write) -> Result<void> {
+      for (const auto& [key, value] : batch) {
+        if (auto put = write.put(table, key, value); !put) return put;
+      }
+      return {};
+    });
+    if (!written) return written;
+    for (const auto& [key, value] : batch) env_->forget(value);
+    batch.clear();
+    bytes = 0;
+    return {};
+  };
+  for (std::size_t i = 0; i < kTableNames.size(); ++i) {
+    const auto table = static_cast<Table>(i);
+    Result<void> moved;
+    auto all = (*view)->for_each(table, [&](Bytes key, Bytes value) {
+      batch.emplace_back(key, value);
+      bytes += key.size() + value.size();
+      if (bytes >= kMovedAtOnce) moved = move_batch(table);
+      return moved.has_value();
+    });
+    if (all && moved) moved = move_batch(table);
+    if (!all || !moved) return all ? moved : all;
+  }
+  return {};
 }
 
 std::uint64_t CacheFile::room() const {
@@ -197,7 +252,7 @@ std::uint64_t CacheFile::bytes() const {
 
 std::string CacheFile::problem() const {
   const std::shared_lock lock(mutex_);
-  return problem_;
+  return refusal_.empty() ? damage_ : refusal_;
 }
 
 }  // namespace kvboost::cache

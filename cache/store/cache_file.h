@@ -49,14 +49,15 @@ class CacheFile {
   [[nodiscard]] Result<bool> grow();
   /// A little room beyond the limit: even forgetting writes a few pages before it frees others.
   [[nodiscard]] Result<void> grow_to_forget();
-  /// Writes the file anew without its free pages.
+  /// Writes the file anew without its free pages, while that and the old one take little more than the old
+  /// one did. When it cannot, some records may be lost.
   [[nodiscard]] Result<void> compact();
 
   [[nodiscard]] std::uint64_t bytes() const;
   [[nodiscard]] const DiskLimits& limits() const { return limits_; }
   /// What the file may have of the limit: what was moved aside counts, too.
   [[nodiscard]] std::uint64_t room() const;
-  /// What was found damaged and begun anew, or empty.
+  /// Why the file cannot be opened now, or what was found damaged and begun anew, or empty.
   [[nodiscard]] std::string problem() const;
 
  private:
@@ -64,15 +65,18 @@ class CacheFile {
       : directory_(std::move(directory)), limits_(limits), on_open_(std::move(on_open)) {}
   Result<void> open_or_begin_anew();
   Result<void> open_env(std::uint64_t map_bytes);
+  Result<void> move_to(const std::filesystem::path& directory);
   void move_aside(const Error& why);
+  void refused(const Error& why);
 
   std::filesystem::path directory_;
   DiskLimits limits_;
   OnOpen on_open_;
   mutable std::shared_mutex mutex_;  // exclusive: replacing the environment
   std::unique_ptr<LmdbEnv> env_;
-  std::string problem_;
-  std::chrono::steady_clock::time_point rest_until_{};  // after the file could not be made anew
+  std::string damage_;
+  std::string refusal_;  // why the file cannot be opened now
+  std::chrono::steady_clock::time_point rest_until_{};
 };
 
 }  // namespace kvboost::cache

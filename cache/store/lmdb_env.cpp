@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/store/lmdb_env.h"
 
+#include <fcntl.h>
 #include <lmdb.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -151,6 +152,14 @@ struct LmdbEnv::Impl {
     if (const int code = mdb_txn_commit(txn); code != 0) return fail(failed("commit", code));
     complete_last_page();
     return {};
+  }
+
+  /// Where in the file a value has pages of its own; absent for one that is in a tree or not yet written.
+  [[nodiscard]] std::optional<std::size_t> place_of(Bytes value) const {
+    const std::byte* page = value.data() - lmdb_page::kHeaderBytes;
+    const std::size_t offset = page - map;
+    if (page < map || offset >= map_bytes() || offset % page_bytes != 0) return std::nullopt;
+    return offset;
   }
 
   bool idle(std::unique_lock<std::mutex>& lock) {
@@ -329,13 +338,11 @@ Result<void> LmdbEnv::Write::check_large(Table table, Bytes key) {
   const auto value = get(table, key);
   if (!value) return fail(value.error());
   if (!*value) return {};
-  const std::byte* page = (*value)->data() - lmdb_page::kHeaderBytes;
-  const std::size_t offset = page - env_.map;
-  if (page < env_.map || offset >= env_.map_bytes() || offset % env_.page_bytes != 0) {
-    return {};  // a small one, or written in this transaction
-  }
+  const auto place = env_.place_of(**value);
+  if (!place) return {};
+  const std::byte* page = env_.map + *place;
   const std::uint64_t pages = lmdb_page::pages_of((*value)->size(), env_.page_bytes);
-  if (!lmdb_page::is_first_of({page, lmdb_page::kHeaderBytes}, offset / env_.page_bytes, pages)) {
+  if (!lmdb_page::is_first_of({page, lmdb_page::kHeaderBytes}, *place / env_.page_bytes, pages)) {
     return fail(env_.failed("the first page of a record", MDB_CORRUPTED));
   }
   return {};
@@ -359,10 +366,14 @@ std::uint64_t LmdbEnv::map_bytes() const {
   return impl_->map_bytes();
 }
 
-Result<void> LmdbEnv::compact_to(const std::filesystem::path& directory) {
-  const int code = mdb_env_copy2(impl_->env, directory.c_str(), MDB_CP_COMPACT);
-  if (code != 0) return fail(impl_->failed("compact", code));
-  return {};
+void LmdbEnv::forget(Bytes value) const {
+  const auto place = impl_->place_of(value);
+  const std::uint64_t pages = lmdb_page::pages_of(value.size(), impl_->page_bytes);
+  mdb_filehandle_t descriptor = -1;
+  if (!place || pages < 2 || mdb_env_get_fd(impl_->env, &descriptor) != 0) return;
+  (void)::fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                    static_cast<off_t>(*place + impl_->page_bytes),
+                    static_cast<off_t>((pages - 1) * impl_->page_bytes));
 }
 
 bool LmdbEnv::trusted() const {

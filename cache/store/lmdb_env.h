@@ -51,8 +51,9 @@ class LmdbEnv {
   /// Sets the map's size; kBusy when reads do not end.
   [[nodiscard]] Result<void> resize(std::uint64_t map_bytes);
   [[nodiscard]] std::uint64_t map_bytes() const;
-  /// A copy without free pages into `directory`, which must be empty.
-  [[nodiscard]] Result<void> compact_to(const std::filesystem::path& directory);
+  /// Gives the disk back what a value takes that has pages of its own, but for the first one: it can be
+  /// erased still, and no more. `value` is of a read.
+  void forget(Bytes value) const;
   /// Whether the file is still in its place, nobody else has changed it, and no call found it damaged. Else
   /// reading on may be a crash: open it anew, which checks it.
   [[nodiscard]] bool trusted() const;

@@ -14,8 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr auto kRest = std::chrono::seconds(30);
+constexpr auto kRest = std::chrono::seconds(5);
 constexpr int kMostRounds = 16;
+constexpr std::uint64_t kLeftFree = 1ULL << 20;  // not worth writing the file anew
 constexpr std::size_t kUsesBeforeFlush = 256;
 constexpr std::size_t kErasedAtOnce = 1024;
 
@@ -41,7 +42,7 @@ Result<std::unique_ptr<LmdbStore>> LmdbStore::open(const fs::path& directory, co
                               [raw = store.get()](LmdbEnv& env) { return raw->load_meta(env); });
   if (!file) return fail(file.error());
   store->file_ = std::move(*file);
-  if (auto shrunk = store->shrink_to_limit(); !shrunk) return fail(shrunk.error());
+  if (auto shrunk = store->shrink_to_limit(); !shrunk) (void)store->failed(shrunk.error());
   return store;
 }
 
@@ -75,6 +76,12 @@ Result<void> LmdbStore::shrink_to_limit() {
   if (const std::uint64_t held = held_bytes(); held > logical_limit()) {
     if (auto evicted = evict(held - logical_limit()); !evicted) return fail(evicted.error());
   }
+  return file_->compact();
+}
+
+Result<void> LmdbStore::give_back() {
+  const std::lock_guard puts(put_mutex_);
+  if (file_->bytes() <= held_bytes() / 4 * 5 + kLeftFree) return {};
   return file_->compact();
 }
 
@@ -169,7 +176,7 @@ bool LmdbStore::contains(const Digest& prefix_key) {
 
 Result<void> LmdbStore::put(const SealedRecord& record) {
   if (contains(record.info().prefix_key)) return {};
-  if (resting()) return fail(ErrorCode::kBusy, "the disk tier rests after a failure");
+  if (auto rest = resting()) return fail(*std::move(rest));
   if (record.size() > logical_limit()) {
     return fail(ErrorCode::kBusy,
                 "a record of " + human_size(record.size()) + " is larger than max_disk allows");
@@ -210,6 +217,7 @@ Result<void> LmdbStore::put_once(const SealedRecord& record) {
     const std::lock_guard lock(mutex_);
     entry.credit = order_.new_credit(entry);
     entry.pinned = order_.is_pinned(info.prefix_key);
+    writing_ = {info.prefix_key, true};
   }
   auto written = file_->write([&](LmdbEnv::Write& txn) -> Result<void> {
     if (auto put = txn.put(Table::kBlocks, bytes_of(info.prefix_key), record.bytes()); !put) return put;
@@ -220,8 +228,15 @@ Result<void> LmdbStore::put_once(const SealedRecord& record) {
   if (!written) return written;
   const std::lock_guard lock(mutex_);
   const bool pinned = order_.is_pinned(info.prefix_key);
-  if (std::exchange(entry.pinned, pinned) != pinned) used_.insert(info.prefix_key);  // said during the write
+  entry.referenced = writing_.referenced;
+  if (std::exchange(entry.pinned, pinned) != pinned || !entry.referenced) {
+    used_.insert(info.prefix_key);  // said during the write
+  }
   order_.insert(info.prefix_key, entry);
+  if (std::exchange(told_, false)) {
+    problem_.clear();
+    log::info("the cache on disk works again");
+  }
   return {};
 }
 
@@ -301,16 +316,17 @@ void LmdbStore::for_each(const std::function<void(const Digest&, const EvictionO
 Error LmdbStore::failed(Error error) {
   const std::lock_guard lock(mutex_);
   ++failures_;
-  problem_ = error.message;
+  problem_ = error.text();
   rest_until_ = std::chrono::steady_clock::now() + kRest;
   if (!std::exchange(told_, true))
-    log::warn("the cache on disk fails, blocks are not kept: {}", error.message);
+    log::warn("the cache on disk fails, blocks are not kept: {}", error.text());
   return error;
 }
 
-bool LmdbStore::resting() const {
+std::optional<Error> LmdbStore::resting() const {
   const std::lock_guard lock(mutex_);
-  return std::chrono::steady_clock::now() < rest_until_;
+  if (std::chrono::steady_clock::now() >= rest_until_) return std::nullopt;
+  return Error{ErrorCode::kBusy, problem_, {}};
 }
 
 std::vector<TierStats> LmdbStore::stats() const {

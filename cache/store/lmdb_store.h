@@ -48,6 +48,8 @@ class LmdbStore final : public ChunkStore {
 
   /// Absent ones are fine.
   Result<void> erase_all(const std::vector<Digest>& prefix_keys);
+  /// Gives the disk back what erased records have left free in the file, where that is much.
+  Result<void> give_back();
   void for_each(const std::function<void(const Digest&, const EvictionOrder::Entry&)>& visit) const;
 
   /// Verifies each record; damaged ones are removed. Calls back with (checked, all).
@@ -85,13 +87,18 @@ class LmdbStore final : public ChunkStore {
   [[nodiscard]] std::uint64_t pinned_bytes() const;
   [[nodiscard]] std::uint64_t logical_limit() const;
   Error failed(Error error);
-  [[nodiscard]] bool resting() const;
+  /// The failure after which the tier is left alone now.
+  [[nodiscard]] std::optional<Error> resting() const;
 
   std::mutex put_mutex_;  // what puts and erases do on disk and in the order is one step
 
   mutable std::mutex mutex_;  // all below but the file
   EvictionOrder order_;
   std::unordered_set<Digest, DigestHash> used_;  // since the last flush
+  struct {
+    Digest key{};
+    bool referenced = true;  // what is said of it meanwhile
+  } writing_;
   std::uint64_t hits_ = 0, misses_ = 0, evictions_ = 0, corrupt_ = 0, failures_ = 0;
   std::string problem_;
   std::chrono::steady_clock::time_point rest_until_{};

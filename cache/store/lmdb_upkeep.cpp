@@ -43,6 +43,7 @@ Result<std::uint64_t> LmdbStore::verify(const std::function<bool(std::uint64_t, 
 void LmdbStore::set_referenced(const Digest& prefix_key, bool referenced) {
   const std::lock_guard lock(mutex_);
   if (order_.set_referenced(prefix_key, referenced)) used_.insert(prefix_key);
+  if (prefix_key == writing_.key) writing_.referenced = referenced;
 }
 
 void LmdbStore::set_pinned(const Digest& prefix_key, bool pinned) {
@@ -52,7 +53,7 @@ void LmdbStore::set_pinned(const Digest& prefix_key, bool pinned) {
 
 Result<void> LmdbStore::write_rows(std::uint64_t bytes,
                                    const std::function<Result<void>(LmdbEnv::Write&)>& body) {
-  if (resting()) return fail(ErrorCode::kBusy, "the disk tier rests after a failure");
+  if (auto rest = resting()) return fail(*std::move(rest));
   const std::lock_guard puts(put_mutex_);
   const Uses uses = take_uses_beyond(0);
   return write_with_room(bytes, [&] {

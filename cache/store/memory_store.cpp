@@ -30,6 +30,13 @@ bool MemoryStore::contains(const Digest& prefix_key) {
   return records_.contains(prefix_key);
 }
 
+std::optional<SealedRecord> MemoryStore::find(const Digest& prefix_key) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = records_.find(prefix_key);
+  if (found == records_.end()) return std::nullopt;
+  return found->second;
+}
+
 Result<void> MemoryStore::put(const SealedRecord& record) {
   const RecordInfo& info = record.info();
   const std::uint64_t bytes = record.size() + kOverhead;

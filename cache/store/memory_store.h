@@ -19,6 +19,8 @@ class MemoryStore final : public ChunkStore {
   [[nodiscard]] Result<std::optional<RecordRef>> get(const Digest& prefix_key) override;
   [[nodiscard]] Result<std::vector<Digest>> prefixes_of(const Digest& content_key) override;
   [[nodiscard]] bool contains(const Digest& prefix_key) override;
+  /// As get, without counting as a use.
+  [[nodiscard]] std::optional<SealedRecord> find(const Digest& prefix_key) const;
   /// kBusy when the record is larger than the limit, or all that is there is in use.
   [[nodiscard]] Result<void> put(const SealedRecord& record) override;
   Result<bool> erase(const Digest& prefix_key) override;

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // TieredStore: memory over disk. Reads look in memory first; what disk gives a second time moves up. Writes
-// go to memory at once and to disk behind, by one writer thread and a queue of bounded bytes. A tier that
-// fails is gone round: `get` then says absent, `put` keeps what it can. Any thread.
+// go to both, and wait for the disk. A tier that fails is gone round: `get` then says absent, `put` keeps
+// what it can, and what only memory could keep is written when the disk can again. Any thread.
 #pragma once
 
-#include <condition_variable>
-#include <deque>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <thread>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "cache/store/chunk_store.h"
@@ -21,18 +18,18 @@ namespace kvboost::cache {
 
 class TieredStore final : public ChunkStore {
  public:
-  /// `disk` may be null: memory only. The queue holds at most `queue_bytes`.
-  TieredStore(std::unique_ptr<MemoryStore> memory, std::unique_ptr<LmdbStore> disk,
-              std::uint64_t queue_bytes);
-  /// Writes what is queued, then closes.
-  ~TieredStore() override;
+  /// `disk` may be null: memory only.
+  TieredStore(std::unique_ptr<MemoryStore> memory, std::unique_ptr<LmdbStore> disk)
+      : memory_(std::move(memory)),
+        disk_(std::move(disk)),
+        caught_up_with_(disk_ == nullptr ? 0 : disk_->generation()) {}
 
   [[nodiscard]] Result<std::optional<RecordRef>> get(const Digest& prefix_key) override;
   [[nodiscard]] Result<std::optional<RecordInfo>> load(const Digest& prefix_key,
                                                        std::vector<std::uint16_t>& block) override;
   [[nodiscard]] Result<std::vector<Digest>> prefixes_of(const Digest& content_key) override;
   [[nodiscard]] bool contains(const Digest& prefix_key) override;
-  /// Does not wait: kBusy when neither memory nor queue has room.
+  /// An error where the last tier did not take it, although memory may have.
   [[nodiscard]] Result<void> put(const SealedRecord& record) override;
   Result<bool> erase(const Digest& prefix_key) override;
   void set_referenced(const Digest& prefix_key, bool referenced) override;
@@ -41,11 +38,9 @@ class TieredStore final : public ChunkStore {
   /// Memory, then disk.
   [[nodiscard]] std::vector<TierStats> stats() const override;
 
-  /// Waits until the queue has room for `bytes` more; false when `stop` came first. For those who have time
-  /// (warm).
-  bool wait_for_room(std::uint64_t bytes, std::stop_token stop);
-  /// Waits until what was put before is on disk, or was refused there.
-  void flush();
+  /// Writes to disk what only memory holds, if the disk was lost or refused something since. Returns the
+  /// bytes that were written.
+  std::uint64_t catch_up();
 
   /// A record, in one tier or both.
   struct Item {
@@ -53,7 +48,7 @@ class TieredStore final : public ChunkStore {
     bool in_memory = false;
     bool on_disk = false;
   };
-  /// Every record once, after a flush.
+  /// Every record once.
   void for_each(const std::function<void(const Digest&, const Item&)>& visit);
   /// Removes the records that `chosen` says from both tiers; returns how many and their bytes, each counted
   /// once. `dry_run` only counts.
@@ -66,34 +61,21 @@ class TieredStore final : public ChunkStore {
   /// all), until that returns false. Those in memory were verified on their way in.
   Result<std::uint64_t> verify(const std::function<bool(std::uint64_t, std::uint64_t)>& progress);
 
-  [[nodiscard]] std::uint64_t queued_bytes() const;
   /// The disk tier, or nullptr.
   [[nodiscard]] LmdbStore* disk() const { return disk_.get(); }
 
  private:
-  struct Pending {
-    SealedRecord record;
-    bool referenced = true;  // what was said of it meanwhile
-  };
-
-  void write_behind(const std::stop_token& stop);
   /// Whether what is read from disk now was read before, and is worth memory.
   [[nodiscard]] bool seen_before(const Digest& prefix_key);
   [[nodiscard]] RecordRef move_up(const RecordRef& read);
-  [[nodiscard]] std::optional<RecordRef> queued(const Digest& prefix_key) const;
 
   std::unique_ptr<MemoryStore> memory_;
   std::unique_ptr<LmdbStore> disk_;
-  const std::uint64_t queue_bytes_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::deque<Digest> queue_;
-  std::unordered_map<Digest, Pending, DigestHash> pending_;  // queued, or being written
-  std::uint64_t pending_bytes_ = 0;
-  std::uint64_t queued_ = 0, written_ = 0;            // how many ever
+  std::atomic<bool> behind_ = false;           // the disk refused something that memory holds
+  std::atomic<std::uint64_t> caught_up_with_;  // generation of the disk tier
+  std::mutex mutex_;
   std::unordered_set<Digest, DigestHash> seen_once_;  // read from disk, not yet worth memory
-  std::jthread writer_;                               // last: it uses all above
 };
 
 }  // namespace kvboost::cache

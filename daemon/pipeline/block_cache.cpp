@@ -46,7 +46,7 @@ BlockCache::BlockCache(const Options& options) : codec_(options.codec) {
     }
   }
   store_ = std::make_unique<cache::TieredStore>(std::make_unique<cache::MemoryStore>(options.max_memory),
-                                                std::move(disk), kQueueBytes);
+                                                std::move(disk));
   thread_ = std::jthread([this](const std::stop_token& stop) {
     pthread_setname_np(pthread_self(), "kv-store");
     work(stop);
@@ -104,11 +104,8 @@ bool BlockCache::store_behind(CapturedRun run) {
 }
 
 bool BlockCache::wait_for_room(const std::stop_token& stop) {
-  {
-    std::unique_lock lock(mutex_);
-    if (!changed_.wait(lock, stop, [&] { return queued_bytes_ <= kQueueBytes / 2; })) return false;
-  }
-  return store_->wait_for_room(kQueueBytes / 2, stop);
+  std::unique_lock lock(mutex_);
+  return changed_.wait(lock, stop, [&] { return queued_bytes_ <= kQueueBytes / 2; });
 }
 
 void BlockCache::flush() {
@@ -116,7 +113,7 @@ void BlockCache::flush() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return queue_.empty(); });
   }
-  store_->flush();
+  store_->catch_up();
 }
 
 void BlockCache::work(const std::stop_token& stop) {
@@ -156,10 +153,12 @@ void BlockCache::store(const CapturedRun& run) {
       continue;
     }
     const cache::SealedRecord record(info, *payload);
-    if (const auto put = store_->put(record); !put) {
-      log::debug("a block is not stored: {}", put.error().message);
-    } else {
+    if (const auto put = store_->put(record); put) {
       stored_bytes_ += record.size();
+    } else {
+      refused_bytes_ += record.size();
+      const std::lock_guard lock(mutex_);
+      last_refusal_ = put.error().text();
     }
   }
 }
@@ -169,12 +168,17 @@ void BlockCache::count(Match match) {
 }
 
 BlockCache::Counts BlockCache::counts() const {
-  return {exact_, approximate_, missed_, stored_bytes_};
+  return {exact_, approximate_, missed_, stored_bytes_, refused_bytes_};
 }
 
 std::uint64_t BlockCache::queued_bytes() const {
   const std::lock_guard lock(mutex_);
-  return queued_bytes_ + store_->queued_bytes();
+  return queued_bytes_;
+}
+
+std::string BlockCache::last_refusal() const {
+  const std::lock_guard lock(mutex_);
+  return last_refusal_;
 }
 
 }  // namespace kvboost::daemon

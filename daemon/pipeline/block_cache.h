@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // BlockCache: the engine's blocks in the cache's store and back. The only place that knows both. Blocks are
-// found and loaded by whoever asks; what was computed is encoded and put away behind the request, by a thread
+// found and loaded by whoever asks; what was computed is encoded and written behind the request, by a thread
 // of its own with a queue of bounded bytes. A store that fails costs reuse, never a request. Any thread.
 #pragma once
 
@@ -62,6 +62,7 @@ class BlockCache {
     std::int64_t approximate = 0;
     std::int64_t missed = 0;
     std::uint64_t stored_bytes = 0;
+    std::uint64_t refused_bytes = 0;  // computed, but not on disk (or in memory, where there is no disk)
   };
 
   /// Where the directory cannot hold a store, goes on in memory; `problem` says why.
@@ -81,7 +82,8 @@ class BlockCache {
   bool store_behind(CapturedRun run);
   /// Waits until the queue has room; false when `stop` came first. For those who have time (warm).
   bool wait_for_room(const std::stop_token& stop);
-  /// Waits until all that was queued is stored on disk, or was refused there.
+  /// Waits until all that was queued is stored on disk, or was refused there. Writes what the disk refused
+  /// before, if it no longer does.
   void flush();
 
   void count(Match match);
@@ -89,6 +91,8 @@ class BlockCache {
   [[nodiscard]] std::uint64_t queued_bytes() const;
   [[nodiscard]] cache::TieredStore& store() const { return *store_; }
   [[nodiscard]] const std::string& problem() const { return problem_; }
+  /// Why a block was last refused, and what to do about it.
+  [[nodiscard]] std::string last_refusal() const;
 
  private:
   void store(const CapturedRun& run);
@@ -98,12 +102,13 @@ class BlockCache {
   std::string problem_;
   std::unique_ptr<cache::TieredStore> store_;
   std::atomic<std::int64_t> exact_{0}, approximate_{0}, missed_{0};
-  std::atomic<std::uint64_t> stored_bytes_{0};
+  std::atomic<std::uint64_t> stored_bytes_{0}, refused_bytes_{0};
 
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<CapturedRun> queue_;  // the first one is being stored
   std::uint64_t queued_bytes_ = 0;
+  std::string last_refusal_;
   std::jthread thread_;  // last: it uses all above
 };
 

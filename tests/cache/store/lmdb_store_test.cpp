@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <lmdb.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -69,12 +68,41 @@ TEST_F(LmdbStoreTest, ALoweredLimitHoldsFromTheStart) {
     auto store = open(64 * kMegabyte);
     for (int i = 0; i < 25; ++i) ASSERT_TRUE(store->put(record_of(i, 2 * kMegabyte)).has_value());
   }
-  ASSERT_GT(disk_use(), 40 * kMegabyte);
+  const std::uint64_t before = disk_use();
+  ASSERT_GT(before, 40 * kMegabyte);
+  std::atomic<std::uint64_t> most = 0;
+  std::jthread watch([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) most = std::max(most.load(), disk_use());
+  });
   auto store = open(24 * kMegabyte);
+  watch.request_stop();
+  watch.join();
+  EXPECT_LE(most, before + 6 * kMegabyte) << "not even meanwhile";
   EXPECT_LE(disk_use(), 24 * kMegabyte + 2 * kMegabyte);
   EXPECT_TRUE(has(*store, 24, 2 * kMegabyte)) << "the newest stay";
+  EXPECT_EQ(store->prefixes_of(content_key(24))->size(), 1U);
+  EXPECT_EQ(*store->verify({}), 0U);
+  EXPECT_GE(store->stats().front().records, 9U);
   EXPECT_TRUE(store->put(record_of(100, 2 * kMegabyte)).has_value());
   EXPECT_LE(disk_use(), 24 * kMegabyte + 2 * kMegabyte);
+}
+
+TEST_F(LmdbStoreTest, WhatIsErasedIsGivenBackToTheDisk) {
+  auto store = open();
+  std::vector<Digest> keys;
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(store->put(record_of(i, kMegabyte)).has_value());
+    if (i > 1) keys.push_back(prefix_key(i));
+  }
+  ASSERT_TRUE(store->give_back().has_value());
+  EXPECT_GT(disk_use(), 20 * kMegabyte) << "all is in use";
+  ASSERT_TRUE(store->erase_all(keys).has_value());
+  ASSERT_TRUE(store->give_back().has_value());
+  EXPECT_LT(disk_use(), 4 * kMegabyte);
+  EXPECT_TRUE(has(*store, 0, kMegabyte));
+  EXPECT_TRUE(has(*store, 1, kMegabyte));
+  EXPECT_EQ(store->stats().front().records, 2U);
+  EXPECT_TRUE(store->put(record_of(50, kMegabyte)).has_value());
 }
 
 TEST_F(LmdbStoreTest, ARecordLargerThanTheLimitIsRefused) {
@@ -253,23 +281,6 @@ TEST_F(LmdbStoreTest, WhenAllIsPinnedNothingIsEvictedForWhatCannotFit) {
   EXPECT_EQ(store->put(record_of(50, 3 * kMegabyte)).error().code, ErrorCode::kBusy);
   for (int i = 0; i < 13; ++i) EXPECT_TRUE(has(*store, i, kMegabyte)) << i;
 }
-
-/// While it lives, no file of this process can be written behind its first bytes.
-class NoRoomOnDisk {
- public:
-  NoRoomOnDisk() {
-    ::signal(SIGXFSZ, SIG_IGN);
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit none{64 << 10, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &none);
-  }
-  ~NoRoomOnDisk() { ::setrlimit(RLIMIT_FSIZE, &before_); }
-  NoRoomOnDisk(const NoRoomOnDisk&) = delete;
-  NoRoomOnDisk& operator=(const NoRoomOnDisk&) = delete;
-
- private:
-  rlimit before_{};
-};
 
 TEST_F(LmdbStoreTest, WhatCouldNotBeEvictedOnDiskIsStillKnown) {
   auto store = open(16 * kMegabyte);

@@ -40,14 +40,12 @@ class ManifestTest : public StoreTest, public testing::WithParamInterface<bool> 
       ASSERT_TRUE(opened.has_value()) << opened.error().text();
       disk = std::move(*opened);
     }
-    store_ = std::make_unique<TieredStore>(std::make_unique<MemoryStore>(4 * kMegabyte), std::move(disk),
-                                           8 * kMegabyte);
+    store_ = std::make_unique<TieredStore>(std::make_unique<MemoryStore>(4 * kMegabyte), std::move(disk));
     manifest_ = std::make_unique<Manifest>(*store_);
   }
 
   void put_records(int first, int last, std::size_t bytes = kBytes) {
     for (int i = first; i <= last; ++i) ASSERT_TRUE(store_->put(record_of(i, bytes)).has_value());
-    store_->flush();
   }
   void put_file(const std::string& path, const std::vector<int>& records, const std::string& root = kRoot) {
     const auto put = manifest_->put(root, path, file_of(records));
@@ -165,10 +163,8 @@ TEST_P(ManifestTest, PinnedRecordsOutlastAWarmOfManyTimesTheLimit) {
   put_file("a", {1, 2});
   put_records(1, 2, 200'000);
   for (int i = 100; i < 400; ++i) {
-    ASSERT_TRUE(store_->wait_for_room(210'000, {}));
     ASSERT_TRUE(store_->put(record_of(i, 200'000)).has_value());
   }
-  store_->flush();
   EXPECT_TRUE(has(*store_, 1, 200'000));
   EXPECT_TRUE(has(*store_, 2, 200'000));
   EXPECT_FALSE(has(*store_, 100, 200'000));
@@ -190,7 +186,6 @@ TEST_P(ManifestOnDisk, UnreferencedRecordsGoFirst) {
   put_records(1, 12, kMegabyte);
   put_file("b", {3});
   put_records(13, 14, kMegabyte);
-  store_->flush();
   EXPECT_TRUE(store_->contains(prefix_key(1))) << "it is the oldest";
   EXPECT_FALSE(store_->disk()->contains(prefix_key(4)));
 }

@@ -4,6 +4,9 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <memory>
@@ -68,13 +71,34 @@ inline bool has(ChunkStore& store, int i, std::size_t bytes) {
   return true;
 }
 
+/// While it lives, no file of this process can be written behind its first bytes.
+class NoRoomOnDisk {
+ public:
+  NoRoomOnDisk() {
+    ::signal(SIGXFSZ, SIG_IGN);
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit none{64 << 10, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &none);
+  }
+  ~NoRoomOnDisk() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+  NoRoomOnDisk(const NoRoomOnDisk&) = delete;
+  NoRoomOnDisk& operator=(const NoRoomOnDisk&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
 class StoreTest : public testing::Test {
  protected:
-  /// Bytes on disk below the directory, as du counts them.
+  /// Bytes on disk below the directory, as du counts them. Files may come and go meanwhile.
   [[nodiscard]] std::uint64_t disk_use() const {
     std::uint64_t sum = 0;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_)) {
-      if (entry.is_regular_file()) sum += entry.file_size();
+    std::error_code gone;
+    std::filesystem::recursive_directory_iterator entry(directory_, gone);
+    for (; !gone && entry != std::filesystem::end(entry); entry.increment(gone)) {
+      struct stat status {};
+      if (::lstat(entry->path().c_str(), &status) == 0)
+        sum += static_cast<std::uint64_t>(status.st_blocks) * 512;
     }
     return sum;
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/store/tiered_store.h"
 
+#include <thread>
+
 #include "tests/cache/store/store_fixture.h"
 
 namespace kvboost::cache {
@@ -10,10 +12,10 @@ constexpr std::uint64_t kMegabyte = 1ULL << 20;
 
 class TieredStoreTest : public StoreTest {
  protected:
-  std::unique_ptr<TieredStore> open(std::uint64_t memory, std::uint64_t queue = 32 * kMegabyte) {
+  std::unique_ptr<TieredStore> open(std::uint64_t memory) {
     auto disk = LmdbStore::open(directory_, {64 * kMegabyte, 0});
     EXPECT_TRUE(disk.has_value()) << disk.error().text();
-    return std::make_unique<TieredStore>(std::make_unique<MemoryStore>(memory), std::move(*disk), queue);
+    return std::make_unique<TieredStore>(std::make_unique<MemoryStore>(memory), std::move(*disk));
   }
   static TierStats tier(const TieredStore& store, std::size_t index) { return store.stats().at(index); }
 };
@@ -36,59 +38,51 @@ TEST_F(TieredStoreTest, AnswersFromMemoryAtOnceAndFromDiskAfterARestart) {
   EXPECT_EQ(tier(*store, 0).hits, 1U);
 }
 
-TEST_F(TieredStoreTest, WhatDoesNotFitMemoryIsFoundWhileItIsQueuedAndAfter) {
+TEST_F(TieredStoreTest, WhatDoesNotFitMemoryIsFoundOnDisk) {
   auto store = open(1000);
   for (int i = 0; i < 10; ++i) {
     ASSERT_TRUE(store->put(record_of(i, 500'000, 1, 3)).has_value());
     EXPECT_TRUE(has(*store, i, 500'000));
   }
   EXPECT_EQ(store->prefixes_of(content_key(3))->size(), 10U);
-  store->flush();
-  EXPECT_EQ(store->queued_bytes(), 0U);
-  EXPECT_EQ(store->prefixes_of(content_key(3))->size(), 10U);
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(has(*store, i, 500'000));
 }
 
-TEST_F(TieredStoreTest, WhatIsSaidOfARecordWhileItIsWrittenHolds) {
-  const auto pinned = [](TieredStore& store) {
-    std::uint64_t sum = 0;
-    store.for_each([&](const Digest&, const TieredStore::Item& item) { sum += item.entry.pinned ? 1 : 0; });
-    return sum;
-  };
-  auto store = open(1000);
-  constexpr int kRecords = 60;
-  for (int i = 0; i < kRecords; ++i) {
-    const bool last = i % 3 == 0;
-    store->set_pinned(prefix_key(i), !last);
-    ASSERT_TRUE(store->put(record_of(i, 500'000)).has_value());
-    bool written = false;
-    do {
-      written = store->disk()->contains(prefix_key(i));
-      store->set_pinned(prefix_key(i), !last);
-      store->set_pinned(prefix_key(i), last);
-    } while (!written);
+TEST_F(TieredStoreTest, WhatTheDiskRefusedIsWrittenWhenItCanAgain) {
+  auto store = open(8 * kMegabyte);
+  ASSERT_TRUE(store->put(record_of(1, 100'000)).has_value());
+  {
+    const NoRoomOnDisk full;
+    const auto refused = store->put(record_of(2, 900'000));
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_NE(refused.error().text().find("max_disk"), std::string::npos) << "it names the remedy";
+    EXPECT_TRUE(has(*store, 2, 900'000)) << "in memory";
+    EXPECT_EQ(store->catch_up(), 0U);
+    EXPECT_NE(tier(*store, 1).problem, "");
   }
-  EXPECT_EQ(pinned(*store), kRecords / 3U);
+  while (store->catch_up() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(tier(*store, 1).problem, "");
+  EXPECT_EQ(tier(*store, 1).records, 2U);
+  EXPECT_EQ(store->catch_up(), 0U);
   store.reset();
-  EXPECT_EQ(pinned(*open(1000)), kRecords / 3U);
+  store = open(8 * kMegabyte);
+  EXPECT_TRUE(has(*store, 2, 900'000));
 }
 
-TEST_F(TieredStoreTest, AFullQueueRefusesAndThoseWithTimeWait) {
-  {
-    auto store = open(1000, 400'000);
-    EXPECT_EQ(store->put(record_of(1, 500'000)).error().code, ErrorCode::kBusy);
-  }
-  auto store = open(1000, 600'000);
-  for (int i = 100; i < 110; ++i) {
-    ASSERT_TRUE(store->wait_for_room(510'000, {}));
-    ASSERT_TRUE(store->put(record_of(i, 500'000)).has_value());
-  }
-  store->flush();
-  for (int i = 100; i < 110; ++i) EXPECT_TRUE(has(*store, i, 500'000));
+TEST_F(TieredStoreTest, WhatMemoryHoldsIsWrittenAgainWhenTheDiskWasLost) {
+  auto store = open(8 * kMegabyte);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(store->put(record_of(i, 100'000)).has_value());
+  std::filesystem::remove_all(directory_ / "kv-v1");
+  EXPECT_TRUE(store->contains(prefix_key(1)));
+  EXPECT_FALSE(store->disk()->contains(prefix_key(1)));
+  EXPECT_EQ(store->catch_up(), 3 * (100'000 + kRecordHeaderBytes));
+  store.reset();
+  store = open(8 * kMegabyte);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(has(*store, i, 100'000));
 }
 
 TEST_F(TieredStoreTest, WithoutADiskItIsMemoryOnly) {
-  TieredStore store(std::make_unique<MemoryStore>(kMegabyte), nullptr, kMegabyte);
+  TieredStore store(std::make_unique<MemoryStore>(kMegabyte), nullptr);
   ASSERT_TRUE(store.put(record_of(1, 100'000)).has_value());
   EXPECT_TRUE(has(store, 1, 100'000));
   EXPECT_FALSE(has(store, 2, 100'000));
@@ -172,7 +166,7 @@ TEST_F(TieredStoreTest, LoadsDecodedBlocksFromEachTier) {
 }
 
 TEST_F(TieredStoreTest, WithoutADiskPinsHoldInMemory) {
-  TieredStore store(std::make_unique<MemoryStore>(kMegabyte), nullptr, kMegabyte);
+  TieredStore store(std::make_unique<MemoryStore>(kMegabyte), nullptr);
   store.set_pinned(prefix_key(1), true);
   for (int i = 0; i < 40; ++i) ASSERT_TRUE(store.put(record_of(i, 100'000)).has_value());
   EXPECT_TRUE(has(store, 1, 100'000));
