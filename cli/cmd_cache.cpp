@@ -127,6 +127,11 @@ std::string cache_text(const CacheStatsResult& stats, const Terminal& terminal) 
   rows.emplace_back("chunks", reuse_text(stats.reuse));
   if (stats.queue_bytes > 0) rows.emplace_back("queue", human_size(stats.queue_bytes) + " to be written");
   rows.emplace_back("no longer needed", human_size(stats.unreferenced_bytes));
+  for (const protocol::CacheFormat& format : stats.other_formats) {
+    rows.emplace_back(
+        printable(format.name),
+        human_size(format.bytes) + " of another build's format; `kvboost cache clear` removes it");
+  }
   return fields(terminal, rows) + models_text(stats, terminal) + roots_text(stats, terminal);
 }
 
@@ -225,6 +230,7 @@ int verify_cache(Session& session, const CacheArguments& arguments) {
         session.out().write(plural(static_cast<std::int64_t>(result.checked), "record") + " read, " +
                             human_count(static_cast<std::int64_t>(result.corrupt)) +
                             " of them broken and removed\n");
+        if (!result.problem.empty()) session.note(result.problem);
       });
 }
 

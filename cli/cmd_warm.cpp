@@ -86,6 +86,9 @@ int warm(Session& session, const WarmArguments& arguments) {
     session.out().write(warm_summary(*result));
   }
   if (!result->note.empty()) session.note(result->note);
+  if (result->refused_bytes > 0) {
+    session.note(human_size(result->refused_bytes) + " could not be stored: " + result->refusal);
+  }
   report_skipped(session, *result);
   return kExitDone;
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "cache/store/other_formats.h"
 #include "daemon/evict_choice.h"
 #include "daemon/pipeline/file_blocks.h"
 #include "daemon/prompt/named_paths.h"
@@ -112,19 +113,24 @@ Result<protocol::CacheStatsResult> CacheHandler::stats(const RequestContext& /*c
     protocol::CacheRoot& one = result.roots.emplace_back();
     one.root = root.root;
     std::unordered_set<Digest, DigestHash> counted;
+    // What a warm has planned and not computed yet is in the manifest, too.
     const auto read = parts_.manifest.for_each(root.root, [&](const std::string&, const ManifestFile& file) {
-      ++one.files;
-      one.chunks += std::ranges::count_if(file.chunks, std::not_fn(is_opening));
+      std::int64_t chunks = 0;
       for (const ManifestChunk& chunk : file.chunks) {
         const auto found = stored.find(chunk.prefix);
-        if (found != stored.end() && counted.insert(chunk.prefix).second) {
-          one.bytes += found->second.entry.bytes;
-        }
+        if (found == stored.end()) continue;
+        chunks += is_opening(chunk) ? 0 : 1;
+        if (counted.insert(chunk.prefix).second) one.bytes += found->second.entry.bytes;
       }
+      one.files += chunks > 0 ? 1 : 0;
+      one.chunks += chunks;
     });
     if (!read) return fail(read.error());
     const auto pins = parts_.manifest.pins(root.root);
     one.pinned.assign(pins.begin(), pins.end());
+  }
+  for (const cache::OtherFormat& format : cache::other_formats(parts_.blocks.directory())) {
+    result.other_formats.push_back({format.name, format.bytes});
   }
   result.tiers = tiers_of(parts_.blocks);
   result.reuse = reuse_of(parts_.blocks);
@@ -212,12 +218,17 @@ Result<protocol::CacheEvictResult> CacheHandler::clear(const RequestContext& /*c
   const auto removed = parts_.blocks.store().remove_if(
       [](const Digest&, const TieredStore::Item&) { return true; }, params.dry_run);
   if (!removed) return fail(removed.error());
+  std::uint64_t others = 0;
+  for (const cache::OtherFormat& format : cache::other_formats(parts_.blocks.directory())) {
+    others += format.bytes;
+    if (!params.dry_run) cache::remove(parts_.blocks.directory(), format);
+  }
   if (!params.dry_run) {
     for (const cache::Manifest::Root& root : parts_.manifest.roots()) {
       if (auto emptied = forget_files(parts_.manifest, root.root); !emptied) return fail(emptied.error());
     }
   }
-  return protocol::CacheEvictResult{removed->records, removed->bytes, params.dry_run};
+  return protocol::CacheEvictResult{removed->records, removed->bytes + others, params.dry_run};
 }
 
 Result<protocol::CacheVerifyResult> CacheHandler::verify(const RequestContext& context,
@@ -233,6 +244,7 @@ Result<protocol::CacheVerifyResult> CacheHandler::verify(const RequestContext& c
   if (!corrupt) return fail(corrupt.error());
   if (context.stop().stop_requested()) return fail(ErrorCode::kCancelled, "cancelled while reading records");
   result.corrupt = *corrupt;
+  result.problem = tiers_of(parts_.blocks).back().problem;
   return result;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // kvboostd: reads its options, goes into the background, and serves until it is told to leave. The order of
 // the steps is that of daemon/net/daemonise.h: nothing of torch and no thread before the fork.
+#include <signal.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <iostream>
@@ -68,6 +70,7 @@ Result<Service::Places> places(const DaemonFiles& files) {
 }
 
 int serve(const Config& config, StartReport report) {
+  ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow (ulimit -f) is an error of the write
   auto files = daemon_files(config.text("socket"));
   if (!files) return report.failed(files.error(), {});
   auto where = places(*files);

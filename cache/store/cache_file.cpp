@@ -17,6 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kFirstMap = 16ULL << 20;
+constexpr std::uint64_t kLeastMap = 1ULL << 20;  // whatever the limit: the trees must have a place
 constexpr std::uint64_t kMapStep = 256ULL << 20;
 constexpr std::uint64_t kForgetStep = 1ULL << 20;
 constexpr std::size_t kMovedAtOnce = 4ULL << 20;
@@ -80,11 +81,10 @@ Result<void> CacheFile::open_or_begin_anew() {
     fs::remove(directory_ / "data.mdb.damaged", absent);
   }
   const std::uint64_t size = size_of(directory_ / "data.mdb");
-  const std::uint64_t map = std::clamp(size + kMapStep / 4, kFirstMap, std::max(room(), kFirstMap));
-  Result<void> opened = open_env(std::max(map, size));
+  Result<void> opened = open_env(std::max(std::min(size + kMapStep / 4, largest_map()), size));
   if (opened || opened.error().code != ErrorCode::kCorrupt) return opened;
   move_aside(opened.error());
-  return open_env(kFirstMap);
+  return open_env(std::min(kFirstMap, largest_map()));
 }
 
 Result<void> CacheFile::open_env(std::uint64_t map_bytes) {
@@ -158,7 +158,7 @@ Result<void> CacheFile::write(const std::function<Result<void>(LmdbEnv::Write&)>
   }
   env_.reset();
   move_aside(done.error());
-  if (auto opened = open_env(kFirstMap); !opened) return opened;
+  if (auto opened = open_env(std::min(kFirstMap, largest_map())); !opened) return opened;
   return env_->write(body);
 }
 
@@ -166,7 +166,7 @@ Result<bool> CacheFile::grow() {
   const std::shared_lock lock(mutex_);
   if (env_ == nullptr) return fail(ErrorCode::kIo, "the cache file is closed");
   const std::uint64_t map = env_->map_bytes();
-  const std::uint64_t wanted = std::min(map + std::min(map, kMapStep), room() / kPage * kPage);
+  const std::uint64_t wanted = std::min(map + std::min(map, kMapStep), largest_map());
   if (wanted <= map) return false;
   struct statvfs disk {};
   if (::statvfs(directory_.c_str(), &disk) == 0 &&
@@ -207,7 +207,7 @@ Result<void> CacheFile::compact() {
 
 /// Copies all into a new file, and forgets each record as soon as its copy is written.
 Result<void> CacheFile::move_to(const fs::path& directory) {
-  auto fresh = LmdbEnv::open(directory, std::max(room(), kFirstMap));
+  auto fresh = LmdbEnv::open(directory, largest_map());
   if (!fresh) return fail(fresh.error());
   auto view = env_->read();
   if (!view) return fail(view.error());
@@ -244,6 +244,10 @@ Result<void> CacheFile::move_to(const fs::path& directory) {
 std::uint64_t CacheFile::room() const {
   const std::uint64_t aside = size_of(directory_ / "data.mdb.damaged");
   return limits_.max_bytes - std::min(aside, limits_.max_bytes);
+}
+
+std::uint64_t CacheFile::largest_map() const {
+  return std::max(room() / kPage * kPage, kLeastMap);
 }
 
 std::uint64_t CacheFile::bytes() const {

@@ -66,6 +66,7 @@ class CacheFile {
   Result<void> open_or_begin_anew();
   Result<void> open_env(std::uint64_t map_bytes);
   Result<void> move_to(const std::filesystem::path& directory);
+  [[nodiscard]] std::uint64_t largest_map() const;
   void move_aside(const Error& why);
   void refused(const Error& why);
 

@@ -71,25 +71,26 @@ Result<void> TieredStore::put(const SealedRecord& record) {
   return written;
 }
 
-std::uint64_t TieredStore::catch_up() {
-  if (disk_ == nullptr) return 0;
+TieredStore::CaughtUp TieredStore::catch_up() {
+  CaughtUp done;
+  if (disk_ == nullptr) return done;
   const std::uint64_t generation = disk_->generation();
-  if (caught_up_with_.exchange(generation) == generation && !behind_.exchange(false)) return 0;
-  behind_ = false;
+  const bool lost = caught_up_with_.exchange(generation) != generation;
+  if (!behind_.exchange(false) && !lost) return done;
   std::vector<Digest> keys;
   memory_->for_each([&](const Digest& key, const EvictionOrder::Entry&) { keys.push_back(key); });
-  std::uint64_t bytes = 0;
   for (const Digest& key : keys) {
     const auto record = memory_->find(key);
     if (!record || disk_->contains(key)) continue;
     if (const auto written = disk_->put(*record); written) {
-      bytes += record->size();
+      done.written += record->size();
     } else {
       behind_ = true;
-      if (written.error().code == ErrorCode::kIo) break;
+      done.refused += record->size();
+      done.refusal = written.error().text();
     }
   }
-  return bytes;
+  return done;
 }
 
 Result<bool> TieredStore::erase(const Digest& prefix_key) {

@@ -38,9 +38,13 @@ class TieredStore final : public ChunkStore {
   /// Memory, then disk.
   [[nodiscard]] std::vector<TierStats> stats() const override;
 
-  /// Writes to disk what only memory holds, if the disk was lost or refused something since. Returns the
-  /// bytes that were written.
-  std::uint64_t catch_up();
+  struct CaughtUp {
+    std::uint64_t written = 0;  // bytes
+    std::uint64_t refused = 0;
+    std::string refusal;  // why
+  };
+  /// Writes to disk what only memory holds, if the disk was lost or refused something since.
+  CaughtUp catch_up();
 
   /// A record, in one tier or both.
   struct Item {

@@ -35,7 +35,7 @@ engine::KvBlock slice(const engine::KvBlock& run, std::int32_t first, std::int32
   return block;
 }
 
-BlockCache::BlockCache(const Options& options) : codec_(options.codec) {
+BlockCache::BlockCache(const Options& options) : codec_(options.codec), directory_(options.directory) {
   std::unique_ptr<cache::LmdbStore> disk;
   if (!options.directory.empty()) {
     if (auto opened = cache::LmdbStore::open(options.directory, options.disk)) {
@@ -113,7 +113,12 @@ void BlockCache::flush() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return queue_.empty(); });
   }
-  store_->catch_up();
+  auto late = store_->catch_up();
+  stored_bytes_ += late.written;
+  refused_bytes_ += late.refused;
+  if (late.refused == 0) return;
+  const std::lock_guard lock(mutex_);
+  last_refusal_ = std::move(late.refusal);
 }
 
 void BlockCache::work(const std::stop_token& stop) {

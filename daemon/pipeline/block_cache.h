@@ -90,6 +90,8 @@ class BlockCache {
   [[nodiscard]] Counts counts() const;
   [[nodiscard]] std::uint64_t queued_bytes() const;
   [[nodiscard]] cache::TieredStore& store() const { return *store_; }
+  /// Empty: memory only.
+  [[nodiscard]] const std::filesystem::path& directory() const { return directory_; }
   [[nodiscard]] const std::string& problem() const { return problem_; }
   /// Why a block was last refused, and what to do about it.
   [[nodiscard]] std::string last_refusal() const;
@@ -99,6 +101,7 @@ class BlockCache {
   void work(const std::stop_token& stop);
 
   const cache::Codec codec_;
+  const std::filesystem::path directory_;
   std::string problem_;
   std::unique_ptr<cache::TieredStore> store_;
   std::atomic<std::int64_t> exact_{0}, approximate_{0}, missed_{0};

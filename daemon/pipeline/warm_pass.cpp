@@ -50,7 +50,7 @@ Result<protocol::WarmResult> WarmPass::run() {
   if (auto seen = survey(); !seen) return fail(seen.error());
   if (request_.dry_run) return std::move(result_);
   computing_since_ = Clock::now();
-  bytes_before_ = parts_.blocks.counts().stored_bytes;
+  counts_before_ = parts_.blocks.counts();
   auto computed = compute_all();
   if (auto waited = wait_for_runs(0); computed && !waited) computed = waited;
   if (!computed) return fail(computed.error());
@@ -60,6 +60,8 @@ Result<protocol::WarmResult> WarmPass::run() {
   result_.computed_chunks = computed_chunks_;  // what it really was: files may have changed meanwhile
   result_.computed_tokens = computed_tokens_;
   result_.stored_bytes = progress_.bytes;
+  result_.refused_bytes = parts_.blocks.counts().refused_bytes - counts_before_.refused_bytes;
+  if (result_.refused_bytes > 0) result_.refusal = parts_.blocks.last_refusal();
   result_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   result_.tokens_per_second = progress_.tokens_per_second;
   return std::move(result_);
@@ -303,7 +305,7 @@ void WarmPass::report(const char* stage, const std::string& path) {
   if (progress_.stage == "warming") {
     const std::lock_guard lock(mutex_);
     progress_.tokens_done = computed_tokens_;
-    progress_.bytes = parts_.blocks.counts().stored_bytes - bytes_before_;
+    progress_.bytes = parts_.blocks.counts().stored_bytes - counts_before_.stored_bytes;
     const std::chrono::duration<double> passed = Clock::now() - computing_since_;
     if (computed_tokens_ > 0) {
       progress_.tokens_per_second = static_cast<double>(computed_tokens_) / passed.count();

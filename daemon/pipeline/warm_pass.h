@@ -95,7 +95,7 @@ class WarmPass {
   protocol::WarmProgress progress_;
   std::chrono::steady_clock::time_point reported_{};
   std::chrono::steady_clock::time_point computing_since_{};
-  std::uint64_t bytes_before_ = 0;
+  BlockCache::Counts counts_before_;
   std::vector<Missing> missing_;
   std::size_t cut_bytes_ = 0;  // held in `missing_`
   ContentKeys submitted_;      // stored by now or soon

@@ -40,6 +40,8 @@ static void visit_fields(Of<WarmResult> auto& v, auto& field) {
   field.value("computed_chunks", v.computed_chunks, kCount);
   field.value("computed_tokens", v.computed_tokens, kCount);
   field.value("stored_bytes", v.stored_bytes);
+  field.value("refused_bytes", v.refused_bytes);
+  field.value("refusal", v.refusal);
   field.value("seconds", v.seconds);
   field.value("tokens_per_second", v.tokens_per_second);
   field.value("later_chunks", v.later_chunks, kCount);
@@ -88,6 +90,11 @@ static void visit_fields(Of<CacheRoot> auto& v, auto& field) {
   field.paths("pinned", v.pinned);
 }
 
+static void visit_fields(Of<CacheFormat> auto& v, auto& field) {
+  field.value("name", v.name, kRequired);
+  field.value("bytes", v.bytes);
+}
+
 static void visit_fields(Of<CacheStatsResult> auto& v, auto& field) {
   field.list("tiers", v.tiers);
   field.list("models", v.models);
@@ -95,6 +102,7 @@ static void visit_fields(Of<CacheStatsResult> auto& v, auto& field) {
   field.object("reuse", v.reuse);
   field.value("queue_bytes", v.queue_bytes);
   field.value("unreferenced_bytes", v.unreferenced_bytes);
+  field.list("other_formats", v.other_formats);
 }
 
 static void visit_fields(Of<CacheInspectParams> auto& v, auto& field) {
@@ -150,6 +158,7 @@ static void visit_fields(Of<CacheProgress> auto& v, auto& field) {
 static void visit_fields(Of<CacheVerifyResult> auto& v, auto& field) {
   field.value("checked", v.checked);
   field.value("corrupt", v.corrupt);
+  field.value("problem", v.problem);
 }
 
 static void visit_fields(Of<CachePinParams> auto& v, auto& field) {

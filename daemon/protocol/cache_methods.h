@@ -44,6 +44,8 @@ struct WarmResult {
   std::int64_t computed_chunks = 0;  // that were not there yet; dry run: that would have to be computed
   std::int64_t computed_tokens = 0;
   std::uint64_t stored_bytes = 0;
+  std::uint64_t refused_bytes = 0;  // computed, and not stored: a full disk, say
+  std::string refusal;              // why, and what to do about it
   double seconds = 0;
   double tokens_per_second = 0;
   std::int64_t later_chunks = 0;  // found behind an older left context; idle time renews them
@@ -93,10 +95,15 @@ struct CacheModel {
 };
 struct CacheRoot {
   std::string root;
-  std::int64_t files = 0;
-  std::int64_t chunks = 0;
+  std::int64_t files = 0;   // of which anything is stored
+  std::int64_t chunks = 0;  // that are stored
   std::uint64_t bytes = 0;  // of records that the disk holds for it; shared ones count for each
   std::vector<std::string> pinned;
+};
+/// A folder that a build with another format of blocks has left; nobody reads it.
+struct CacheFormat {
+  std::string name;
+  std::uint64_t bytes = 0;
 };
 struct CacheStatsResult {
   std::vector<CacheTier> tiers;
@@ -105,6 +112,7 @@ struct CacheStatsResult {
   ReuseCount reuse;
   std::uint64_t queue_bytes = 0;         // on their way to disk
   std::uint64_t unreferenced_bytes = 0;  // of records that no followed work tree refers to
+  std::vector<CacheFormat> other_formats;
 };
 
 // cache/inspect
@@ -159,6 +167,7 @@ struct CacheProgress {
 struct CacheVerifyResult {
   std::uint64_t checked = 0;
   std::uint64_t corrupt = 0;  // and removed
+  std::string problem;        // of the disk tier: what was lost, or why nothing is kept; or empty
 };
 
 // cache/pin

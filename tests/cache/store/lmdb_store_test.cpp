@@ -216,14 +216,6 @@ TEST_F(LmdbStoreTest, DamagedPagesOfTheTreesEndInACacheThatWorks) {
   EXPECT_TRUE(has(*store, 50, 3'000));
 }
 
-TEST_F(LmdbStoreTest, OtherFormatsBesideItAreLeftAlone) {
-  fs::create_directory(directory_ / "kv-v0");
-  std::ofstream(directory_ / "kv-v0" / "data.mdb") << "another format";
-  auto store = open();
-  ASSERT_TRUE(store->put(record_of(1, 50'000)).has_value());
-  EXPECT_TRUE(fs::exists(directory_ / "kv-v0" / "data.mdb"));
-}
-
 /// The map cannot grow under a read; neither may a read of this thread wait for the growth.
 TEST_F(LmdbStoreTest, WhoHoldsARecordMayReadAnotherWhileTheFileMustGrow) {
   auto store = open(128 * kMegabyte);

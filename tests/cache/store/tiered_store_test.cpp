@@ -57,13 +57,13 @@ TEST_F(TieredStoreTest, WhatTheDiskRefusedIsWrittenWhenItCanAgain) {
     ASSERT_FALSE(refused.has_value());
     EXPECT_NE(refused.error().text().find("max_disk"), std::string::npos) << "it names the remedy";
     EXPECT_TRUE(has(*store, 2, 900'000)) << "in memory";
-    EXPECT_EQ(store->catch_up(), 0U);
+    EXPECT_EQ(store->catch_up().refused, 900'000 + kRecordHeaderBytes);
     EXPECT_NE(tier(*store, 1).problem, "");
   }
-  while (store->catch_up() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  while (store->catch_up().written == 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_EQ(tier(*store, 1).problem, "");
   EXPECT_EQ(tier(*store, 1).records, 2U);
-  EXPECT_EQ(store->catch_up(), 0U);
+  EXPECT_EQ(store->catch_up().refused, 0U);
   store.reset();
   store = open(8 * kMegabyte);
   EXPECT_TRUE(has(*store, 2, 900'000));
@@ -75,7 +75,7 @@ TEST_F(TieredStoreTest, WhatMemoryHoldsIsWrittenAgainWhenTheDiskWasLost) {
   std::filesystem::remove_all(directory_ / "kv-v1");
   EXPECT_TRUE(store->contains(prefix_key(1)));
   EXPECT_FALSE(store->disk()->contains(prefix_key(1)));
-  EXPECT_EQ(store->catch_up(), 3 * (100'000 + kRecordHeaderBytes));
+  EXPECT_EQ(store->catch_up().written, 3 * (100'000 + kRecordHeaderBytes));
   store.reset();
   store = open(8 * kMegabyte);
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(has(*store, i, 100'000));
