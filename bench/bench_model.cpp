@@ -17,7 +17,8 @@ using Clock = std::chrono::steady_clock;
 
 BenchModel::BenchModel(std::unique_ptr<engine::Engine> engine)
     : engine_(std::move(engine)),
-      chat_(std::make_unique<daemon::ChatTemplate>(daemon::ChatTemplate::detect(engine_->tokenizer()))),
+      chat_(std::make_unique<daemon::ChatTemplate>(
+          daemon::ChatTemplate::detect(engine_->tokenizer(), engine_->info().context))),
       fingerprint_(sha256("kvboost-bench")),
       context_(cache::key_context(fingerprint_, chat_->header())) {}
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/bytes.h"
 #include "base/duration.h"
 #include "cli/interrupt.h"
 #include "cli/question.h"
@@ -50,6 +51,7 @@ protocol::AskParams to_params(const Session& session, Request request, const Ask
   params.paths = std::move(request.paths);
   params.continue_conversation = arguments.continue_conversation;
   params.reuse = !arguments.no_reuse;
+  params.explain = arguments.explain;
   params.max_tokens = static_cast<std::int32_t>(config.integer("max_tokens"));
   params.temperature = config.number("temperature");
   params.top_k = static_cast<std::int32_t>(config.integer("top_k"));
@@ -196,24 +198,56 @@ std::vector<std::string> left_out_lines(const std::vector<protocol::AskLeftOut>&
   return lines;
 }
 
+/// Each part of the prompt, and what was done with it.
+static std::string chunk_table(const AskResult& result, const Terminal& terminal) {
+  if (result.chunks.empty()) return {};
+  Table table({{"chunk"},
+               {"lines", true},
+               {"tokens", true},
+               {"computed", true},
+               {"repaired", true},
+               {"bytes", true},
+               {"time", true},
+               {"found"},
+               {"because"}});
+  for (const protocol::AskChunk& chunk : result.chunks) {
+    const bool lines = chunk.first_line > 0;
+    table.add({chunk.path.empty() ? "(prompt)" : chunk.path,
+               lines ? std::to_string(chunk.first_line) + "-" + std::to_string(chunk.last_line) : "",
+               human_count(chunk.tokens), human_count(chunk.computed), human_count(chunk.repaired),
+               human_size(chunk.bytes), milliseconds(chunk.ms), chunk.match, chunk.reason});
+  }
+  return table.text(terminal) + "\n";
+}
+
 std::string explain(const AskResult& result, const Terminal& terminal) {
-  Table files(
-      {{"file"}, {"lines", true}, {"tokens", true}, {"reused", true}, {"loaded", true}, {"score", true}});
+  Table files({{"file"},
+               {"lines", true},
+               {"tokens", true},
+               {"reused", true},
+               {"loaded", true},
+               {"repaired", true},
+               {"score", true}});
   for (const protocol::AskFile& file : result.files) {
     files.add({file.path, lines_text(file), human_count(file.tokens), human_count(file.reused),
-               human_count(file.loaded), decimal(file.score, 2)});
+               human_count(file.loaded), human_count(file.repaired), decimal(file.score, 2)});
   }
-  files.add(
-      {"whole prompt", "", human_count(result.prompt_tokens), human_count(result.reused_tokens), "", ""},
-      std::vector<Style>(6, Style::kStrong));
+  files.add({"whole prompt", "", human_count(result.prompt_tokens), human_count(result.reused_tokens), "",
+             human_count(result.repaired_tokens), ""},
+            std::vector<Style>(7, Style::kStrong));
   const protocol::AskTimings& times = result.timings;
-  return files.text(terminal) + "\n" +
+  const double rest = std::max(0.0, times.first_token_ms - times.lookup_ms - times.queue_ms - times.load_ms -
+                                        times.select_ms - times.prefill_ms);
+  return files.text(terminal) + "\n" + chunk_table(result, terminal) +
          fields(terminal,
-                {{"look-up", milliseconds(times.lookup_ms)},
+                {{"repair", result.policy + " (" + result.policy_reason + ")"},
+                 {"look-up", milliseconds(times.lookup_ms)},
                  {"queue", milliseconds(times.queue_ms)},
                  {"load", milliseconds(times.load_ms) + ", " + plural(result.reuse.exact, "chunk")},
+                 {"select", milliseconds(times.select_ms)},
                  {"prefill", milliseconds(times.prefill_ms)},
-                 {"first token", milliseconds(times.first_token_ms)},
+                 {"first token", milliseconds(times.first_token_ms) + ", of which other than the above " +
+                                     milliseconds(rest)},
                  {"answer", plural(result.answer_tokens, "token") + " in " + milliseconds(times.decode_ms) +
                                 ", " + decimal(times.tokens_per_second) + " tokens/s, ended by " +
                                 result.finish_reason},

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cli/interrupt.h"
 #include "cli/local_checks.h"
 #include "cli/render.h"
 
@@ -61,7 +62,54 @@ std::string checks_text(const std::vector<DoctorCheck>& checks, const Terminal& 
   return text;
 }
 
+std::string check_text(const protocol::ModelCheckResult& result, const Terminal& terminal) {
+  std::string text =
+      fields(terminal, {{"model", result.model}, {"policy", result.policy}, {"because", result.reason}});
+  if (result.trials.empty()) return text;
+  Table table({{"policy"},
+               {"KL mean", true},
+               {"worst", true},
+               {"same token", true},
+               {"computed", true},
+               {"sooner", true},
+               {"within " + decimal(result.tolerance, 3)}});
+  for (const protocol::PolicyTrial& trial : result.trials) {
+    table.add({trial.policy, decimal(trial.kl_mean, 4), decimal(trial.kl_worst, 4),
+               decimal(100 * trial.top1) + " %", decimal(100 * trial.computed) + " %",
+               decimal(trial.ratio) + " times", trial.passed ? "yes" : "no"});
+  }
+  return text + "\n" + table.text(terminal);
+}
+
+namespace {
+
+int check_model(Session& session, const DoctorArguments& arguments) {
+  if (!session.config()) return session.failed(session.config().error(), kExitUsage);
+  Interrupt interrupt;
+  auto client = session.connect(interrupt.token());
+  if (!client) return interrupt.requested() ? kExitCancelled : session.failed(client.error(), kExitNoDaemon);
+  session.err().progress("trying the model");
+  const auto result = client->call<protocol::ModelCheckResult>(
+      "model/check", protocol::ModelCheckParams{arguments.again},
+      [&](std::string_view, const nlohmann::json& params) {
+        if (const auto progress = protocol::decode<protocol::CheckProgress>(params))
+          session.err().progress("trying the model " + std::to_string(progress->percent) + " %");
+      },
+      interrupt.token());
+  session.err().end_progress();
+  if (!result) return interrupt.requested() ? kExitCancelled : session.failed(result.error());
+  if (arguments.json) {
+    session.out().write(json_line(nlohmann::ordered_json(protocol::encode(*result))));
+  } else {
+    session.out().write_painted(check_text(*result, session.out()));
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
 int doctor(Session& session, const DoctorArguments& arguments) {
+  if (arguments.model) return check_model(session, arguments);
   std::vector<DoctorCheck> checks = local_checks(session.config());
   session.err().progress("asking the daemon");
   for (DoctorCheck& check : daemon_checks(session)) checks.push_back(std::move(check));

@@ -105,7 +105,8 @@ std::string status_text(const protocol::StatusResult& status, const Terminal& te
       {"requests", human_count(status.requests) + ", " + human_count(status.cancelled) + " cancelled, " +
                        human_count(status.failed) + " failed"},
       {"prompt tokens", share_text(status)},
-      {"chunks", reuse_text(status.reuse)}};
+      {"chunks", reuse_text(status.reuse)},
+      {"repair", status.repair.empty() ? "" : status.repair + " (" + status.repair_reason + ")"}};
   for (const protocol::CacheTier& tier : status.tiers)
     rows.emplace_back("cache: " + tier.name, tier_text(tier));
   if (status.queue_bytes > 0)

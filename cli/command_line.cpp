@@ -232,7 +232,11 @@ void config_command(CLI::App& root, Invocation& invocation) {
 void doctor_command(CLI::App& root, Invocation& invocation) {
   CLI::App& app =
       add_command(root, "doctor", "Check all that an answer needs, and say what to do where it is amiss");
-  add_json_flag(app, bind(app, invocation, doctor)->json);
+  const auto arguments = bind(app, invocation, doctor);
+  app.add_flag("--model", arguments->model,
+               "Try what reuse of stored chunks does to the model's answers, and show the policy it gets");
+  app.add_flag("--again", arguments->again, "With --model: although it was tried before");
+  add_json_flag(app, arguments->json);
 }
 
 void bench_command(CLI::App& root, Invocation& invocation) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "daemon/prompt/assembler.h"
+#include "daemon/prompt/prompt_order.h"
 
 namespace kvboost::daemon {
 namespace {
@@ -47,8 +48,49 @@ std::vector<protocol::AskFile> files_of(const PromptPlan& plan, std::span<const 
     file.tokens += static_cast<std::int32_t>(part.tokens.size());
     file.reused += read[i].live + read[i].loaded;
     file.loaded += read[i].loaded;
+    file.repaired += read[i].repaired;
   }
   return files;
+}
+
+/// What was found for a part, and what was done with it.
+void tell_match(const PlanPart& part, const PartRead& read, protocol::AskChunk& chunk) {
+  if (part.kind == PartKind::kLiteral) {
+    chunk.match = "literal";
+    chunk.reason = read.live > 0 ? "stands in a live sequence" : "text of this request";
+  } else if (read.loaded + read.computed == 0) {
+    chunk.match = "live";
+    chunk.reason = "stands in a live sequence";
+  } else if (read.match == Match::kExact) {
+    chunk.match = "exact";
+    chunk.reason = read.loaded > 0 ? "stored, computed behind the same text"
+                                   : "stored, but behind something that had to be computed";
+  } else if (read.match == Match::kApproximate) {
+    chunk.match = "approximate";
+    chunk.reason =
+        read.loaded > 0 ? "stored, computed behind other text" : "stored behind other text only, so computed";
+  } else {
+    chunk.match = "missed";
+    chunk.reason = "not stored, or not for this model";
+  }
+}
+
+std::vector<protocol::AskChunk> chunks_of(const PromptPlan& plan, std::span<const PartRead> read) {
+  std::vector<protocol::AskChunk> chunks;
+  for (std::size_t i = 0; i < plan.parts.size(); ++i) {
+    const PlanPart& part = plan.parts[i];
+    protocol::AskChunk& chunk = chunks.emplace_back();
+    chunk.path = part.path;
+    chunk.first_line = part.first_line;
+    chunk.last_line = part.last_line;
+    tell_match(part, read[i], chunk);
+    chunk.tokens = static_cast<std::int32_t>(part.tokens.size());
+    chunk.computed = read[i].computed;
+    chunk.repaired = read[i].repaired;
+    chunk.bytes = read[i].bytes;
+    chunk.ms = read[i].ms;
+  }
+  return chunks;
 }
 
 /// The chunks of a plan that had to be found or computed.
@@ -78,6 +120,7 @@ struct AskHandler::Run {
   Clock::time_point planned{};
   double waited_ms = 0;     // for the model, while the repository was being read
   std::string continues{};  // the question before
+  ReuseVerdict verdict{};
 
   void progress(const char* stage, std::int64_t done, std::int64_t total) const {
     context.notify("ask/progress", protocol::AskProgress{stage, done, total});
@@ -131,12 +174,19 @@ Result<PromptPlan> AskHandler::plan_for(Run& run) {
 Result<PromptPlan> AskHandler::first_turn(Run& run) {
   run.progress("choosing", 0, 0);
   const LoadedModel& model = **run.model;
-  return assemble(*run.repository,
-                  {.question = run.params.question,
-                   .paths = run.params.paths,
-                   .directory = run.params.directory,
-                   .budget = prompt_budget(model.engine->info().context, run.params)},
-                  model.chat, model.engine->tokenizer(), run.context.stop());
+  auto plan = assemble(*run.repository,
+                       {.question = run.params.question,
+                        .paths = run.params.paths,
+                        .directory = run.params.directory,
+                        .budget = prompt_budget(model.engine->info().context, run.params)},
+                       model.chat, model.engine->tokenizer(), run.context.stop());
+  if (plan && run.params.reuse) {
+    if (const auto last = parts_.conversations.last(run.repository->root(), model.path.string(),
+                                                    model.engine->tokenizer())) {
+      keep_order(*plan, last->parts);
+    }
+  }
+  return plan;
 }
 
 Result<PromptPlan> AskHandler::next_turn(Run& run) {
@@ -175,7 +225,14 @@ std::int32_t AskHandler::prompt_budget(std::int32_t context, const protocol::Ask
 
 std::optional<Reuse> AskHandler::reuse_of(const LoadedModel& model, const Run& run) const {
   if (!model.names || !run.params.reuse) return std::nullopt;
-  return Reuse{&parts_.blocks, model.names->model, model.names->context};
+  return Reuse{&parts_.blocks, model.names->model, model.names->context, run.verdict.policy,
+               parts_.config.text("assembly") == "prefix-only"};
+}
+
+ReuseVerdict AskHandler::verdict_of(const LoadedModel& model, const Run& run) const {
+  if (!run.params.reuse) return {{}, std::nullopt, "the request wants every token read"};
+  if (!model.names) return {{}, std::nullopt, "nothing can be stored for this model"};
+  return parts_.gate.verdict(model.engine->spec(), model.names->context);
 }
 
 void AskHandler::answer_on_engine(const std::shared_ptr<Run>& run) {
@@ -184,6 +241,7 @@ void AskHandler::answer_on_engine(const std::shared_ptr<Run>& run) {
   AnswerRequest request;
   request.plan = &run->plan;
   request.fresh = !run->params.reuse;
+  run->verdict = verdict_of(model, *run);
   const auto reuse = reuse_of(model, *run);
   if (reuse) request.reuse = &*reuse;
   request.generate = generate_params(run->params);
@@ -203,6 +261,8 @@ void AskHandler::answer_on_engine(const std::shared_ptr<Run>& run) {
     return end(*run, fail(ErrorCode::kCancelled, "the client stopped reading"));
   }
   const auto result = result_of(*run, *answered, ms_between(run->planned, started));
+  if (run->verdict.policy && result.reuse.approximate > 0)
+    parts_.warmer.improve(model.names->context, leading_blocks(run->plan, model.names->context));
   remember(*run, *answered);  // before the reply: the next question may come the moment that is read
   end(*run, result);
 }
@@ -218,9 +278,13 @@ protocol::AskResult AskHandler::result_of(const Run& run, const Answered& answer
   result.continues = run.continues;
   result.prompt_tokens = answered.prompt_tokens;
   result.reused_tokens = answered.reused_tokens;
+  result.repaired_tokens = answered.repaired_tokens;
+  result.policy = repair_policy_name(run.verdict.policy);
+  result.policy_reason = run.verdict.reason;
   result.answer_tokens = static_cast<std::int32_t>(answered.generated.tokens.size());
   result.reuse = reuse_count(run.plan, answered.read.parts);
   result.files = files_of(run.plan, answered.read.parts);
+  if (run.params.explain) result.chunks = chunks_of(run.plan, answered.read.parts);
   for (const LeftOut& left : run.plan.left_out) result.left_out.push_back({left.path, left.reason});
 
   protocol::AskTimings& timings = result.timings;
@@ -228,6 +292,7 @@ protocol::AskResult AskHandler::result_of(const Run& run, const Answered& answer
   timings.lookup_ms = ms_between(received, run.planned) - run.waited_ms;
   timings.queue_ms = run.waited_ms + queued_ms;
   timings.load_ms = answered.read.load_ms;
+  timings.select_ms = answered.read.select_ms;
   timings.prefill_ms = answered.read.prefill_ms;
   if (const auto first = run.context.written_at("ask/token", std::chrono::milliseconds(50))) {
     timings.first_token_ms = ms_between(received, *first);

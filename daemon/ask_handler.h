@@ -16,7 +16,9 @@
 #include "daemon/pipeline/block_cache.h"
 #include "daemon/pipeline/conversations.h"
 #include "daemon/pipeline/model_host.h"
+#include "daemon/pipeline/reuse_gate.h"
 #include "daemon/pipeline/scheduler.h"
+#include "daemon/pipeline/warmer.h"
 #include "daemon/prompt/repositories.h"
 #include "daemon/protocol/methods.h"
 
@@ -32,6 +34,8 @@ class AskHandler {
     Repositories& repositories;
     Conversations& conversations;
     BlockCache& blocks;
+    ReuseGate& gate;
+    Warmer& warmer;
     Metrics& metrics;
   };
   /// Everything in `parts` must outlive the requests.
@@ -48,6 +52,7 @@ class AskHandler {
   [[nodiscard]] Result<PromptPlan> next_turn(Run& run);
   [[nodiscard]] std::int32_t prompt_budget(std::int32_t context, const protocol::AskParams& params) const;
   [[nodiscard]] std::optional<Reuse> reuse_of(const LoadedModel& model, const Run& run) const;
+  [[nodiscard]] ReuseVerdict verdict_of(const LoadedModel& model, const Run& run) const;
   [[nodiscard]] static protocol::AskResult result_of(const Run& run, const Answered& answered,
                                                      double queued_ms);
   void remember(Run& run, const Answered& answered);

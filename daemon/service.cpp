@@ -20,6 +20,9 @@ constexpr int kWorkers = 4;
 constexpr cache::WatchOptions kWatch = {.settle = std::chrono::seconds(1),
                                         .longest = std::chrono::seconds(10)};
 
+/// The daemon waits this long for the next request before it tries what reuse does to the model.
+constexpr std::chrono::seconds kIdleBeforeCheck(30);
+
 engine::ComputeType compute_type(const std::string& name) {
   if (name == "bf16") return engine::ComputeType::kBFloat16;
   if (name == "f32") return engine::ComputeType::kFloat32;
@@ -62,6 +65,12 @@ BlockCache::Options block_options(const Config& config, const std::filesystem::p
   return options;
 }
 
+ReuseChoice reuse_choice(const Config& config) {
+  const std::string& text = config.text("reuse");
+  if (text == "exact") return ReuseChoice::kExact;
+  return text == "none" ? ReuseChoice::kUnrepaired : ReuseChoice::kAuto;
+}
+
 std::optional<std::filesystem::path> conversation_dir(const Config& config,
                                                       const std::filesystem::path& state) {
   if (!config.flag("save_conversations")) return std::nullopt;
@@ -98,7 +107,10 @@ Service::Service(Config config, Places places, ModelCatalog catalog, Server& ser
           [this](const auto& file, auto compute, const auto& stop) {
             return fingerprint(file, compute, stop);
           }),
-      ask_({config_, workers_, engine_thread_, models_, repositories_, conversations_, blocks_, metrics_}),
+      gate_({engine_thread_, models_, places_.state / "reuse", reuse_choice(config_),
+             config_.number("reuse_tolerance")}),
+      ask_({config_, workers_, engine_thread_, models_, repositories_, conversations_, blocks_, gate_,
+            warmer_, metrics_}),
       warm_({workers_, models_, repositories_, warmer_, metrics_, [this] { return server_.is_leaving(); }}),
       cache_({workers_, models_, repositories_, blocks_, manifest_}),
       warmer_({engine_thread_, models_, blocks_, manifest_,
@@ -136,6 +148,9 @@ void Service::bind(Binder& binder) {
                                          .drop = [reply](Error error) { reply(fail(std::move(error))); },
                                          .stop = context.stop()});
       });
+  binder.add<protocol::ModelCheckParams, protocol::ModelCheckResult>(
+      "model/check", RunOn::kWorker,
+      [this](const auto& context, const auto& params, auto reply) { check_model(context, params, reply); });
   bind_models(binder);
   warm_.bind(binder);
   cache_.bind(binder);
@@ -167,6 +182,26 @@ void Service::bind_models(Binder& binder) {
         }
         reply(used);
       });
+}
+
+void Service::check_model(const RequestContext& context, const protocol::ModelCheckParams& params,
+                          const Reply<protocol::ModelCheckResult>& reply) {
+  const auto progress = [&](double share) {
+    context.notify("check/progress", protocol::CheckProgress{static_cast<std::int64_t>(share * 100)});
+  };
+  const auto verdict = gate_.check(params.again, progress, context.stop());
+  if (!verdict) return reply(fail(verdict.error()));
+  const double tolerance = config_.number("reuse_tolerance");
+  protocol::ModelCheckResult result;
+  result.model = models_.snapshot().path.string();
+  result.policy = repair_policy_name(verdict->policy);
+  result.reason = verdict->reason;
+  result.tolerance = tolerance;
+  for (const PolicyTrial& trial : verdict->trials) {
+    result.trials.push_back({repair_policy_name(trial.policy), trial.kl_mean, trial.kl_worst, trial.top1,
+                             trial.computed, trial.ratio, trial.kl_mean <= tolerance});
+  }
+  reply(result);
 }
 
 Result<Digest> Service::fingerprint(const std::filesystem::path& file, engine::ComputeType compute,
@@ -219,6 +254,11 @@ protocol::StatusResult Service::status() const {
   status.tiers = tiers_of(blocks_);
   status.cached_kv_bytes = status.tiers.front().used;  // memory
   status.reuse = reuse_of(blocks_);
+  if (model.names && model.spec) {
+    const ReuseVerdict verdict = gate_.verdict(*model.spec, model.names->context);
+    status.repair = repair_policy_name(verdict.policy);
+    status.repair_reason = verdict.reason;
+  }
   status.queue_bytes = blocks_.queued_bytes();
   status.warming = warmer_.state();
   for (const auto& repository : repositories_.known()) {
@@ -269,7 +309,16 @@ protocol::DoctorResult Service::examine(const std::stop_token& stop) {
   return result;
 }
 
-/// Unloads an idle model, and ends an idle daemon.
+/// Tries a loaded model's reuse once, so that its requests find the verdict there.
+void Service::check_when_new(const std::stop_token& stop) {
+  const ModelHost::Snapshot model = models_.snapshot();
+  if (model.state != ModelHost::State::kReady || !model.names || model.names->context == checked_) return;
+  checked_ = model.names->context;
+  if (const auto verdict = gate_.check(false, {}, stop); !verdict && !stop.stop_requested())
+    log::warn("the model's reuse could not be tried: {}", verdict.error().text());
+}
+
+/// Unloads an idle model, tries a new one, and ends an idle daemon.
 void Service::keep_house(const std::stop_token& stop) {
   const std::chrono::duration<double> idle_unload(config_.seconds("idle_unload"));
   const std::chrono::duration<double> idle_exit(config_.seconds("idle_exit"));
@@ -286,6 +335,7 @@ void Service::keep_house(const std::stop_token& stop) {
         workers_.load().running + engine_thread_.load().running > 0 || !warmer_.state().root.empty()) {
       last_active = now;
     }
+    if (now - last_active >= kIdleBeforeCheck) check_when_new(stop);
     if (idle_unload.count() > 0) next = std::min(next, models_.unload_if_idle(idle_unload));
     if (idle_exit.count() > 0) {
       const auto due = last_active + std::chrono::duration_cast<Clock::duration>(idle_exit);

@@ -27,6 +27,7 @@
 #include "daemon/pipeline/conversations.h"
 #include "daemon/pipeline/follower.h"
 #include "daemon/pipeline/model_host.h"
+#include "daemon/pipeline/reuse_gate.h"
 #include "daemon/pipeline/scheduler.h"
 #include "daemon/pipeline/warmer.h"
 #include "daemon/prompt/repositories.h"
@@ -66,6 +67,9 @@ class Service {
   [[nodiscard]] protocol::StatusResult status() const;
   [[nodiscard]] protocol::DoctorResult examine(const std::stop_token& stop);
   void bind_models(Binder& binder);
+  void check_model(const RequestContext& context, const protocol::ModelCheckParams& params,
+                   const Reply<protocol::ModelCheckResult>& reply);
+  void check_when_new(const std::stop_token& stop);
   void keep_house(const std::stop_token& stop);
 
   const Config config_;
@@ -84,12 +88,14 @@ class Service {
   std::string model_;  // as the user named it
   Scheduler engine_thread_;
   ModelHost models_;
+  ReuseGate gate_;
   AskHandler ask_;
   WarmHandler warm_;
   CacheHandler cache_;
   std::optional<Follower> follower_;  // ends its work before that of the two below ends
   Warmer warmer_;                     // behind the handlers that it answers to
   Scheduler workers_;                 // behind what its jobs use
+  Digest checked_;                    // the house's: context digest of the model that was tried last
   std::jthread house_;
 };
 

@@ -47,7 +47,10 @@ Result<Answered> answer(engine::Engine& engine, LiveSequences& live, const Answe
   Answered answered;
   answered.read = std::move(*read);
   answered.prompt_tokens = static_cast<std::int32_t>(prompt.size());
-  for (const PartRead& part : answered.read.parts) answered.reused_tokens += part.live + part.loaded;
+  for (const PartRead& part : answered.read.parts) {
+    answered.reused_tokens += part.live + part.loaded;
+    answered.repaired_tokens += part.repaired;
+  }
 
   const auto decode_start = Clock::now();
   const auto sink = [&](std::string_view text, engine::TokenId token) {

@@ -33,6 +33,7 @@ struct Answered {
   engine::Generated generated;
   std::int32_t prompt_tokens = 0;
   std::int32_t reused_tokens = 0;  // live, or placed from stored blocks
+  std::int32_t repaired_tokens = 0;
   PlanRead read;
   double decode_ms = 0;
 };

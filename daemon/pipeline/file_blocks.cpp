@@ -31,6 +31,16 @@ std::vector<BlockGroup> group_blocks(const EncodedFile& file, std::string_view p
   return groups;
 }
 
+BlockGroup leading_blocks(const PromptPlan& plan, const Digest& context) {
+  BlockGroup group;
+  cache::KeyChain chain(context);
+  for (const PlanPart& part : plan.parts) {
+    if (part.kind == PartKind::kLiteral) break;
+    group.push_back({part.tokens, chain.next(part.tokens), {}});
+  }
+  return group;
+}
+
 cache::ManifestFile manifest_of(const std::vector<BlockGroup>& groups, const Digest& text,
                                 const Digest& context) {
   cache::ManifestFile file{text, context, {}};

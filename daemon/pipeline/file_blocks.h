@@ -14,6 +14,7 @@
 #include "cache/store/manifest_row.h"
 #include "daemon/prompt/chat_template.h"
 #include "daemon/prompt/chunk_cache.h"
+#include "daemon/prompt/prompt_plan.h"
 
 namespace kvboost::daemon {
 
@@ -34,6 +35,9 @@ inline constexpr std::size_t kFirstChunk = 2;
 [[nodiscard]] std::vector<BlockGroup> group_blocks(const EncodedFile& file, std::string_view path,
                                                    const ChatTemplate& chat, const Digest& context,
                                                    std::size_t model_context);
+
+/// Header and files at the beginning of a prompt, as one group: the blocks that they are in this very order.
+[[nodiscard]] BlockGroup leading_blocks(const PromptPlan& plan, const Digest& context);
 
 /// What the manifest keeps of them: openings and chunks. `text` and `context` as in ManifestFile.
 [[nodiscard]] cache::ManifestFile manifest_of(const std::vector<BlockGroup>& groups, const Digest& text,

@@ -51,7 +51,8 @@ Result<std::unique_ptr<LoadedModel>> load_model(const engine::EngineOptions& opt
   if (!engine) return fail(naming(options.model, engine.error()));
   engine::Engine& loaded = **engine;
   auto model = std::make_unique<LoadedModel>(
-      LoadedModel{options.model, std::nullopt, std::move(*engine), ChatTemplate::detect(loaded.tokenizer()),
+      LoadedModel{options.model, std::nullopt, std::move(*engine),
+                  ChatTemplate::detect(loaded.tokenizer(), loaded.info().context),
                   LiveSequences(loaded, limits.live_sequences, limits.live_bytes)});
   if (auto warm = warm_up(*model); !warm) return fail(warm.error());
   model->names = block_names(fingerprint, *model, stop);
@@ -179,6 +180,7 @@ void ModelHost::finish_load(Result<std::unique_ptr<LoadedModel>> loaded) {
     snapshot_.error.clear();
     snapshot_.info = model_->engine->info();
     snapshot_.names = model_->names;
+    snapshot_.spec = model_->engine->spec();
     last_use_ = Clock::now();
     log::info("loaded {} in {:.2f} s", model_->path.string(), snapshot_.info->load_seconds);
   } else {

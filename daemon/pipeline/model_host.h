@@ -77,6 +77,7 @@ class ModelHost {
     std::string error;  // of the last load, empty when it succeeded
     std::optional<engine::EngineInfo> info;
     std::optional<BlockNames> names;  // of the model that is loaded, or was last
+    std::optional<engine::ModelSpec> spec;
     std::uint64_t live_bytes = 0;
     std::int32_t live_sequences = 0;
   };

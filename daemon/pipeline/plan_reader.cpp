@@ -39,7 +39,11 @@ class PlanReader {
   Result<PlanRead> run() {
     note_live();
     for (std::size_t part = 0; part < resolved_.size(); ++part) {
-      if (begins_[part + 1] <= sequence_.size() || !loadable(part)) continue;
+      if (begins_[part + 1] <= sequence_.size()) continue;
+      if (!loadable(part)) {
+        if (reading_.reuse != nullptr && reading_.reuse->prefix_only) break;
+        continue;
+      }
       if (auto placed = place(part); !placed) return fail(placed.error());
     }
     if (auto computed = changed_.empty() ? compute(begins_.back()) : finish_changed(); !computed)
@@ -73,7 +77,8 @@ class PlanReader {
   Result<void> place(std::size_t part) {
     const auto start = Clock::now();
     const auto block = reading_.reuse->blocks->load(resolved_[part].source);
-    read_.load_ms += ms_since(start);
+    read_.parts[part].ms = ms_since(start);
+    read_.load_ms += read_.parts[part].ms;
     const std::int32_t begin = begins_[part], size = begins_[part + 1] - begin;
     if (!block || block->n_tokens != size || block->shape != engine_.spec().kv_shape()) {
       resolved_[part].match = read_.parts[part].match = Match::kMiss;
@@ -88,9 +93,13 @@ class PlanReader {
     const auto place_start = Clock::now();
     const auto tokens = std::span(prompt_).subspan(begin, size);
     if (auto placed = engine_.place(sequence_, *block, tokens, begin); !placed) return placed;
-    read_.load_ms += ms_since(place_start);
-    read_.parts[part].live = 0;
-    read_.parts[part].loaded = size;
+    const double ms = ms_since(place_start);
+    read_.load_ms += ms;
+    PartRead& read = read_.parts[part];
+    read.ms += ms;
+    read.bytes = block->data.size() * sizeof(block->data.front());
+    read.live = 0;
+    read.loaded = size;
     note_changed(part);
     return {};
   }
@@ -144,7 +153,11 @@ class PlanReader {
     }
     const auto computing = Clock::now();
     auto read = engine_.prefill(sequence_, rest, options);
-    read_.prefill_ms += ms_since(computing);
+    const double ms = ms_since(computing);
+    read_.prefill_ms += ms;
+    const double per_token = ms / static_cast<double>(cells.size() + rest.size());
+    for (PartRead& part : read_.parts) part.ms += per_token * part.repaired;
+    charge(begin, begins_.back(), per_token);
     return read;
   }
 
@@ -165,12 +178,21 @@ class PlanReader {
     read_.prefill_ms += ms;
     if (!read) return read;
     computed_ += end - begin;
+    charge(begin, end, ms / (end - begin));
     if (!run.cuts.empty()) {
       run.model = reading_.reuse->model;
       run.ms_per_token = static_cast<float>(ms / (end - begin));
       reading_.reuse->blocks->store_behind(std::move(run));
     }
     return {};
+  }
+
+  /// The time for tokens [begin, end), to the parts that they belong to.
+  void charge(std::int32_t begin, std::int32_t end, double ms_per_token) {
+    for (std::size_t part = 0; part < read_.parts.size(); ++part) {
+      const auto shared = std::min(begins_[part + 1], end) - std::max(begins_[part], begin);
+      if (shared > 0) read_.parts[part].ms += ms_per_token * shared;
+    }
   }
 
   /// Whole parts within [begin, end) whose blocks are worth keeping.

@@ -27,6 +27,7 @@ struct Reuse {
   Digest model;                          // fingerprint
   Digest context;                        // cache::key_context
   std::optional<RepairPolicy> repair{};  // none: only exact blocks are placed
+  bool prefix_only = false;              // no block is placed behind something that had to be computed
 };
 
 struct PlanReading {
@@ -44,6 +45,8 @@ struct PartRead {
   std::int32_t loaded = 0;
   std::int32_t computed = 0;
   std::int32_t repaired = 0;  // of the loaded ones, and of those computed behind such
+  std::uint64_t bytes = 0;    // of the loaded block, as it stands in the sequence
+  double ms = 0;              // of loading, computing and repairing it
 };
 
 struct PlanRead {

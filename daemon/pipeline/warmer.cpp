@@ -7,10 +7,18 @@
 #include <utility>
 
 #include "base/log.h"
+#include "daemon/pipeline/background_step.h"
 #include "daemon/pipeline/either_stop.h"
+#include "daemon/pipeline/group_run.h"
 #include "daemon/pipeline/warm_pass.h"
 
 namespace kvboost::daemon {
+namespace {
+
+constexpr std::size_t kServedKept = 64;
+constexpr std::size_t kMostImprovements = 4;
+
+}  // namespace
 
 Warmer::Warmer(const Parts& parts) : parts_(parts) {
   thread_ = std::jthread([this](const std::stop_token& stop) {
@@ -60,27 +68,36 @@ void Warmer::work(const std::stop_token& stop) {
   for (;;) {
     std::shared_ptr<Waiting> next;
     std::optional<Renewal> renewal;
+    std::optional<Improvement> improvement;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, stop, [&] { return !waiting_.empty() || !renewals_.empty(); });
+      changed_.wait(lock, stop,
+                    [&] { return !waiting_.empty() || !renewals_.empty() || !improvements_.empty(); });
       if (stop.stop_requested()) return;
       if (!waiting_.empty()) {
         next = std::move(waiting_.front());
         waiting_.pop_front();
-      } else {
+      } else if (!renewals_.empty()) {
         renewal.emplace(std::move(renewals_.front()));
         renewals_.pop_front();
         state_ = {renewal->repository->root().string(), 0, 1, 0};
+      } else {
+        improvement.emplace(std::move(improvements_.front()));
+        improvements_.pop_front();
+        improving_ = 1;
       }
     }
-    if (renewal) {
+    if (next) {
+      warm(*next, stop);
+    } else if (renewal) {
       renew(*renewal, stop);
     } else {
-      warm(*next, stop);
+      compute(*improvement, stop);
     }
     tidy();
     const std::lock_guard lock(mutex_);
     state_ = {};
+    improving_ = 0;
   }
 }
 
@@ -134,6 +151,38 @@ void Warmer::renew(const Renewal& renewal, const std::stop_token& stop) {
   computed_again_.insert(pass.computed_again().begin(), pass.computed_again().end());
 }
 
+void Warmer::improve(const Digest& context, BlockGroup prompt) {
+  if (prompt.empty()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    const Digest end = prompt.back().key.prefix;
+    if (std::ranges::find(served_, end) == served_.end()) {
+      served_.push_back(end);
+      if (served_.size() > kServedKept) served_.pop_front();
+      return;
+    }
+    const bool known = std::ranges::any_of(improvements_, [&](const Improvement& improvement) {
+      return improvement.prompt.back().key.prefix == end;
+    });
+    if (known || improvements_.size() == kMostImprovements) return;
+    improvements_.push_back({context, std::move(prompt)});
+  }
+  changed_.notify_all();
+}
+
+void Warmer::compute(const Improvement& improvement, const std::stop_token& stop) {
+  auto model = parts_.models.acquire({}, stop);
+  if (!model || !(*model)->names || (*model)->names->context != improvement.context) return;
+  GroupRun run(improvement.prompt, improvement.prompt.size());
+  while (!stop.stop_requested()) {
+    const auto done = background_step(parts_.engine_thread, stop, [&](const auto& token) {
+      return run.run(**model, parts_.blocks, token);
+    });
+    if (!done) log::warn("a prompt's blocks are not improved: {}", done.error().text());
+    if (!done || *done) return;
+  }
+}
+
 protocol::WarmingState Warmer::state() const {
   const std::lock_guard lock(mutex_);
   return state_;
@@ -142,6 +191,11 @@ protocol::WarmingState Warmer::state() const {
 std::size_t Warmer::to_renew() const {
   const std::lock_guard lock(mutex_);
   return renewals_.size();
+}
+
+std::size_t Warmer::to_improve() const {
+  const std::lock_guard lock(mutex_);
+  return improvements_.size() + improving_;
 }
 
 }  // namespace kvboost::daemon

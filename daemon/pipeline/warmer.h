@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "cache/store/manifest.h"
 #include "daemon/pipeline/block_cache.h"
+#include "daemon/pipeline/file_blocks.h"
 #include "daemon/pipeline/model_host.h"
 #include "daemon/pipeline/old_variants.h"
 #include "daemon/pipeline/scheduler.h"
@@ -60,9 +61,15 @@ class Warmer {
   /// once; on the thread that asks for the stop, if the request still waits then.
   void submit(WarmRequest request, Done done);
 
+  /// A prompt was served from blocks that stood behind other text. When its files come a second time in this
+  /// order, their blocks are computed as they stand in it, when nothing else is to be done.
+  void improve(const Digest& context, BlockGroup prompt);
+
   [[nodiscard]] protocol::WarmingState state() const;
   /// Files whose blocks wait to be renewed.
   [[nodiscard]] std::size_t to_renew() const;
+  /// Prompts whose blocks wait to be improved, the one under way among them.
+  [[nodiscard]] std::size_t to_improve() const;
 
  private:
   struct Waiting {
@@ -75,11 +82,17 @@ class Warmer {
     std::string path;
   };
 
+  struct Improvement {
+    Digest context;  // of the model whose blocks these are
+    BlockGroup prompt;
+  };
+
   void work(const std::stop_token& stop);
   void drop(const Waiting* waiting);
   void warm(Waiting& waiting, const std::stop_token& stop);
   void renew(const Renewal& renewal, const std::stop_token& stop);
   void tidy();
+  void compute(const Improvement& improvement, const std::stop_token& stop);
 
   const Parts parts_;
   mutable std::mutex mutex_;
@@ -87,6 +100,9 @@ class Warmer {
   std::deque<std::shared_ptr<Waiting>> waiting_;
   std::deque<Renewal> renewals_;
   ContentKeys computed_again_;  // since the last tidying
+  std::deque<Digest> served_;   // prefix keys at the ends of prompts that came once
+  std::deque<Improvement> improvements_;
+  std::size_t improving_ = 0;  // 0 or 1
   protocol::WarmingState state_;
   std::jthread thread_;  // last: it uses all above
 };

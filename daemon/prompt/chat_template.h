@@ -4,6 +4,7 @@
 // thread; the tokenizer is borrowed and must outlive it.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -19,11 +20,13 @@ class ChatTemplate {
  public:
   /// Recognised by the control tokens in the vocabulary and the GGUF's chat_template text; kPlain when none
   /// fits (a base model): headings and blank lines.
-  [[nodiscard]] static ChatTemplate detect(const engine::Tokenizer& tokenizer);
+  /// `context`: tokens that the model takes; 0: not known.
+  [[nodiscard]] static ChatTemplate detect(const engine::Tokenizer& tokenizer, std::int32_t context = 0);
   ChatTemplate(ChatFamily family, const engine::Tokenizer& tokenizer);
 
   [[nodiscard]] ChatFamily family() const { return family_; }
-  /// BOS (where the model wants it), the constant system text, and the start of the first user turn.
+  /// BOS (where the model wants it), the constant system text, the start of the first user turn and, where
+  /// the context has room, a guide to the files that follow.
   [[nodiscard]] std::vector<engine::TokenId> header() const;
   /// The end of a user turn and the start of the assistant's.
   [[nodiscard]] std::vector<engine::TokenId> turn_to_assistant() const;
@@ -34,7 +37,10 @@ class ChatTemplate {
   [[nodiscard]] std::vector<engine::TokenId> file_opening(std::string_view path) const;
 
  private:
+  [[nodiscard]] std::vector<engine::TokenId> short_header() const;
+
   ChatFamily family_;
+  std::vector<engine::TokenId> guide_;
   const engine::Tokenizer* tokenizer_;
 };
 

@@ -216,6 +216,8 @@ static void visit_fields(Of<StatusResult> auto& v, auto& field) {
   field.value("failed", v.failed, kCount);
   field.list("tiers", v.tiers);
   field.object("reuse", v.reuse);
+  field.value("repair", v.repair);
+  field.value("repair_reason", v.repair_reason);
   field.value("queue_bytes", v.queue_bytes);
   field.object("warming", v.warming);
   field.list("repositories", v.repositories);

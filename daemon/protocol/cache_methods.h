@@ -228,6 +228,8 @@ struct StatusResult {
   std::int64_t failed = 0;
   std::vector<CacheTier> tiers;
   ReuseCount reuse;
+  std::string repair;         // policy for blocks that stand behind other text, "exact": they are not used
+  std::string repair_reason;  // why it is that one
   std::uint64_t queue_bytes = 0;  // blocks on their way to disk
   WarmingState warming;
   std::vector<RepositoryState> repositories;  // the latest first

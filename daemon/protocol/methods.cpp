@@ -29,6 +29,7 @@ static void visit_fields(Of<AskParams> auto& v, auto& field) {
   field.paths("paths", v.paths);
   field.value("continue_conversation", v.continue_conversation);
   field.value("reuse", v.reuse);
+  field.value("explain", v.explain);
   field.value("max_tokens", v.max_tokens, between(1, 1e6));
   field.value("temperature", v.temperature, between(0, 10));
   field.value("top_k", v.top_k, kCount);
@@ -55,7 +56,21 @@ static void visit_fields(Of<AskFile> auto& v, auto& field) {
   field.value("tokens", v.tokens, kCount);
   field.value("reused", v.reused, kCount);
   field.value("loaded", v.loaded, kCount);
+  field.value("repaired", v.repaired, kCount);
   field.value("score", v.score);
+}
+
+static void visit_fields(Of<AskChunk> auto& v, auto& field) {
+  field.path("path", v.path);
+  field.value("first_line", v.first_line, kCount);
+  field.value("last_line", v.last_line, kCount);
+  field.value("match", v.match);
+  field.value("reason", v.reason);
+  field.value("tokens", v.tokens, kCount);
+  field.value("computed", v.computed, kCount);
+  field.value("repaired", v.repaired, kCount);
+  field.value("bytes", v.bytes);
+  field.value("ms", v.ms);
 }
 
 static void visit_fields(Of<AskLeftOut> auto& v, auto& field) {
@@ -67,6 +82,7 @@ static void visit_fields(Of<AskTimings> auto& v, auto& field) {
   field.value("lookup_ms", v.lookup_ms);
   field.value("queue_ms", v.queue_ms);
   field.value("load_ms", v.load_ms);
+  field.value("select_ms", v.select_ms);
   field.value("prefill_ms", v.prefill_ms);
   field.value("first_token_ms", v.first_token_ms);
   field.value("decode_ms", v.decode_ms);
@@ -82,9 +98,13 @@ static void visit_fields(Of<AskResult> auto& v, auto& field) {
   field.value("continues", v.continues);
   field.value("prompt_tokens", v.prompt_tokens, kCount);
   field.value("reused_tokens", v.reused_tokens, kCount);
+  field.value("repaired_tokens", v.repaired_tokens, kCount);
   field.value("answer_tokens", v.answer_tokens, kCount);
+  field.value("policy", v.policy);
+  field.value("policy_reason", v.policy_reason);
   field.object("reuse", v.reuse);
   field.list("files", v.files);
+  field.list("chunks", v.chunks);
   field.list("left_out", v.left_out);
   field.object("timings", v.timings);
 }
@@ -121,6 +141,32 @@ static void visit_fields(Of<ModelUseParams> auto& v, auto& field) {
   field.path("model", v.model, kRequired);
 }
 
+static void visit_fields(Of<ModelCheckParams> auto& v, auto& field) {
+  field.value("again", v.again);
+}
+
+static void visit_fields(Of<CheckProgress> auto& v, auto& field) {
+  field.value("percent", v.percent, between(0, 100));
+}
+
+static void visit_fields(Of<PolicyTrial> auto& v, auto& field) {
+  field.value("policy", v.policy, kRequired);
+  field.value("kl_mean", v.kl_mean);
+  field.value("kl_worst", v.kl_worst);
+  field.value("top1", v.top1);
+  field.value("computed", v.computed);
+  field.value("ratio", v.ratio);
+  field.value("passed", v.passed);
+}
+
+static void visit_fields(Of<ModelCheckResult> auto& v, auto& field) {
+  field.path("model", v.model);
+  field.value("policy", v.policy, kRequired);
+  field.value("reason", v.reason);
+  field.value("tolerance", v.tolerance);
+  field.list("trials", v.trials);
+}
+
 static void visit_fields(Of<DoctorCheck> auto& v, auto& field) {
   field.value("name", v.name, kRequired);
   field.value("verdict", v.verdict, kRequired);
@@ -143,6 +189,7 @@ KVBOOST_METHOD_STRUCT(AskParams);
 KVBOOST_METHOD_STRUCT(AskProgress);
 KVBOOST_METHOD_STRUCT(AskToken);
 KVBOOST_METHOD_STRUCT(AskFile);
+KVBOOST_METHOD_STRUCT(AskChunk);
 KVBOOST_METHOD_STRUCT(AskLeftOut);
 KVBOOST_METHOD_STRUCT(AskTimings);
 KVBOOST_METHOD_STRUCT(AskResult);
@@ -152,6 +199,10 @@ KVBOOST_METHOD_STRUCT(ModelInfoParams);
 KVBOOST_METHOD_STRUCT(ModelInfoResult);
 KVBOOST_METHOD_STRUCT(ModelAddParams);
 KVBOOST_METHOD_STRUCT(ModelUseParams);
+KVBOOST_METHOD_STRUCT(ModelCheckParams);
+KVBOOST_METHOD_STRUCT(CheckProgress);
+KVBOOST_METHOD_STRUCT(PolicyTrial);
+KVBOOST_METHOD_STRUCT(ModelCheckResult);
 KVBOOST_METHOD_STRUCT(DoctorCheck);
 KVBOOST_METHOD_STRUCT(DoctorResult);
 KVBOOST_METHOD_STRUCT(ShutdownParams);

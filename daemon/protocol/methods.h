@@ -42,7 +42,8 @@ struct AskParams {
   std::string question;
   std::vector<std::string> paths;  // files or directories to read; empty: chosen by words
   bool continue_conversation = false;
-  bool reuse = true;  // false: read every token anew
+  bool reuse = true;     // false: read every token anew
+  bool explain = false;  // true: the result tells of each chunk
   std::int32_t max_tokens = 512;
   double temperature = 0.0;
   std::int32_t top_k = 0;
@@ -66,9 +67,23 @@ struct AskFile {
   std::int32_t last_line = 0;
   bool whole_file = false;
   std::int32_t tokens = 0;
-  std::int32_t reused = 0;  // tokens whose KV was live or stored
-  std::int32_t loaded = 0;  // of these, the stored ones
+  std::int32_t reused = 0;    // tokens whose KV was live or stored
+  std::int32_t loaded = 0;    // of these, the stored ones
+  std::int32_t repaired = 0;  // of the loaded ones, those that were computed again
   double score = 0;
+};
+/// One chunk of the prompt, or a file's opening (no lines), the header or literal text (no path).
+struct AskChunk {
+  std::string path;
+  std::int32_t first_line = 0;
+  std::int32_t last_line = 0;
+  std::string match;   // "live" "exact" "approximate" "missed" "literal"
+  std::string reason;  // why it was found so, and what was done
+  std::int32_t tokens = 0;
+  std::int32_t computed = 0;
+  std::int32_t repaired = 0;
+  std::uint64_t bytes = 0;  // of KV that was loaded
+  double ms = 0;            // of loading and computing it
 };
 struct AskLeftOut {
   std::string path;
@@ -78,6 +93,7 @@ struct AskTimings {
   double lookup_ms = 0;  // listing, choosing, tokenising
   double queue_ms = 0;   // waiting for the engine, loading the model included
   double load_ms = 0;    // loading stored KV
+  double select_ms = 0;  // finding the tokens to repair
   double prefill_ms = 0;
   double first_token_ms = 0;  // TTFT: from the request's last byte read to the first token's byte written
   double decode_ms = 0;
@@ -92,9 +108,13 @@ struct AskResult {
   std::string continues;  // continue_conversation: the question that this one goes on from
   std::int32_t prompt_tokens = 0;
   std::int32_t reused_tokens = 0;
+  std::int32_t repaired_tokens = 0;
   std::int32_t answer_tokens = 0;
-  ReuseCount reuse;  // chunks that were not live, by how they were found
+  std::string policy;         // of repair: "exact" when only exact blocks may be used
+  std::string policy_reason;  // a sentence
+  ReuseCount reuse;           // chunks that were not live, by how they were found
   std::vector<AskFile> files;
+  std::vector<AskChunk> chunks;  // with `explain`
   std::vector<AskLeftOut> left_out;
   AskTimings timings;
 };
@@ -125,6 +145,31 @@ struct ModelAddParams {
 };
 struct ModelUseParams {
   std::string model;
+};
+
+// model/check
+struct ModelCheckParams {
+  bool again = false;  // although the model was tried before
+};
+/// Notification check/progress.
+struct CheckProgress {
+  std::int64_t percent = 0;
+};
+struct PolicyTrial {
+  std::string policy;
+  double kl_mean = 0;   // nats from a full read, mean over the answer's first tokens
+  double kl_worst = 0;  // of a prompt
+  double top1 = 0;      // share of tokens whose likeliest successor stayed the same
+  double computed = 0;  // share of the prompt's tokens that went through the layers
+  double ratio = 0;     // of the times to the first token, full read to this
+  bool passed = false;
+};
+struct ModelCheckResult {
+  std::string model;   // path
+  std::string policy;  // that is used from now on; "exact" when none passed
+  std::string reason;
+  double tolerance = 0;
+  std::vector<PolicyTrial> trials;
 };
 
 // doctor: the daemon's half

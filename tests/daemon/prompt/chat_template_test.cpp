@@ -86,6 +86,18 @@ TEST_P(EveryFamily, IsDetectedAndWritesItsTurns) {
   EXPECT_EQ(shown(tokenizer, chat.turn_to_user(), marks), want.to_user);
 }
 
+TEST(ChatTemplate, GuidesWhereTheContextHasRoom) {
+  const Tokenizer tokenizer = with_marks({}, "{{'<|im_start|>'}}");
+  const Ids plain = ChatTemplate::detect(tokenizer).header();
+  EXPECT_EQ(ChatTemplate::detect(tokenizer, 4096).header(), plain);  // a byte a token: it would take half
+  const Ids guided = ChatTemplate::detect(tokenizer, 1 << 20).header();
+  ASSERT_GT(guided.size(), plain.size() + 1000);
+  EXPECT_TRUE(std::equal(plain.begin(), plain.end(), guided.begin()));
+  const std::string guide = tokenizer.decode(std::span(guided).subspan(plain.size()));
+  EXPECT_TRUE(guide.starts_with("How the files are given:")) << guide;
+  EXPECT_TRUE(guide.ends_with("\n"));
+}
+
 INSTANTIATE_TEST_SUITE_P(
     ChatTemplate, EveryFamily,
     testing::Values(

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/pipeline/reuse_trial.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include "daemon/pipeline/group_run.h"
+#include "daemon/pipeline/plan_reader.h"
+#include "daemon/pipeline/reuse_samples.h"
+#include "daemon/prompt/chunk_cache.h"
+
+namespace kvboost::daemon {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kFilesOfPrompt = 6;
+constexpr std::int32_t kAnswerTokens = 4;  // compared behind the first one
+constexpr std::uint64_t kMemory = 1ULL << 30;
+
+std::vector<double> log_softmax(std::span<const float> logits) {
+  const double largest = std::ranges::max(logits);
+  double sum = 0;
+  for (const float logit : logits) sum += std::exp(logit - largest);
+  std::vector<double> result;
+  result.reserve(logits.size());
+  for (const float logit : logits) result.push_back(logit - largest - std::log(sum));
+  return result;
+}
+
+double divergence(const std::vector<double>& from, const std::vector<double>& to) {
+  double kl = 0;
+  for (std::size_t i = 0; i < from.size(); ++i) kl += std::exp(from[i]) * (from[i] - to[i]);
+  return kl;
+}
+
+auto likeliest(const std::vector<double>& of) {
+  return std::ranges::max_element(of) - of.begin();
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+EncodedFile encode(const LoadedModel& model, const ReuseSample& sample) {
+  return cut_and_encode(model.engine->tokenizer(), std::string(sample.path), std::string(sample.text), {});
+}
+
+std::vector<BlockGroup> groups_of(const LoadedModel& model, const ReuseSample& sample) {
+  return group_blocks(encode(model, sample), sample.path, model.chat, model.names->context,
+                      static_cast<std::size_t>(model.engine->info().context));
+}
+
+}  // namespace
+
+/// A prompt, and what its full read says.
+struct ReuseTrial::Prompt {
+  PromptPlan plan;
+  std::vector<engine::TokenId> answer;  // of the full read, greedy
+  std::vector<std::vector<double>>
+      probabilities;  // ln, behind the prompt and behind each token of the answer
+};
+
+struct ReuseTrial::Reading {
+  std::vector<std::vector<double>> probabilities;
+  std::vector<engine::TokenId> answer;
+  double ms = 0;
+  std::int32_t computed = 0;
+  std::int32_t loaded = 0;
+};
+
+std::vector<RepairPolicy> policies_to_try() {
+  // The layers before the middle are where a question finds what it is about (bench/README.md).
+  constexpr float kFirst = 0.2F, kEnd = 0.5F;
+  return {{},
+          {.seam = 8},
+          {.seam = 4, .guided = 0.03F, .first_layer = kFirst, .end_layer = kEnd},
+          {.seam = 8, .guided = 0.08F, .first_layer = kFirst, .end_layer = kEnd},
+          {.seam = 16, .guided = 0.15F, .first_layer = kFirst, .end_layer = kEnd},
+          {.seam = 16, .guided = 0.3F, .first_layer = kFirst, .end_layer = kEnd}};
+}
+
+ReuseTrial::ReuseTrial(std::vector<RepairPolicy> policies)
+    : policies_(std::move(policies)),
+      blocks_(std::make_unique<BlockCache>(BlockCache::Options{.max_memory = kMemory})),
+      n_prompts_(reuse_questions().size()),
+      ms_(policies_.size()) {
+  for (const RepairPolicy& policy : policies_) sums_.push_back({.policy = policy});
+}
+
+Result<bool> ReuseTrial::step(LoadedModel& model, const std::stop_token& stop) {
+  if (warmed_ < reuse_samples().size()) return warm(model, stop);
+  if (!prompt_) begin_prompt(model);
+  const bool full = prompt_->probabilities.empty();
+  auto reading = full ? read(model, std::nullopt, stop) : read(model, policies_[next_policy_], stop);
+  if (!reading) {
+    if (reading.error().code == ErrorCode::kCancelled) return false;
+    return fail(reading.error());
+  }
+  if (full) {
+    prompt_->answer = std::move(reading->answer);
+    prompt_->probabilities = std::move(reading->probabilities);
+    full_ms_.push_back(reading->ms);
+  } else {
+    if (reading->loaded == 0) {
+      return fail(ErrorCode::kModel, "no stored block was reused, so that nothing could be compared",
+                  "set a larger context, or more memory");
+    }
+    compare(next_policy_++, *reading);
+  }
+  if (next_policy_ == policies_.size()) {
+    prompt_.reset();
+    next_policy_ = 0;
+    ++prompts_done_;
+  }
+  return true;
+}
+
+/// One sample's blocks, behind header and opening as warm computes them.
+Result<bool> ReuseTrial::warm(LoadedModel& model, const std::stop_token& stop) {
+  for (const BlockGroup& group : groups_of(model, reuse_samples()[warmed_])) {
+    GroupRun run(group, group.size());
+    if (auto done = run.run(model, *blocks_, stop); !done || !*done) return done;
+  }
+  if (++warmed_ == reuse_samples().size()) blocks_->flush();
+  return true;
+}
+
+/// Some of the samples in a new order, so that none but the first stands where its blocks were computed.
+void ReuseTrial::begin_prompt(const LoadedModel& model) {
+  const engine::Tokenizer& tokenizer = model.engine->tokenizer();
+  std::vector<const ReuseSample*> order;
+  for (const ReuseSample& sample : reuse_samples()) order.push_back(&sample);
+  std::ranges::shuffle(order, random_);
+  order.resize(kFilesOfPrompt);
+  prompt_ = std::make_shared<Prompt>();
+  PromptPlan& plan = prompt_->plan;
+  plan.parts.push_back({.kind = PartKind::kHeader, .tokens = model.chat.header()});
+  std::vector<engine::TokenId> question =
+      tokenizer.encode("\n" + std::string(reuse_questions()[prompts_done_]));
+  const auto closing = model.chat.turn_to_assistant();
+  question.insert(question.end(), closing.begin(), closing.end());
+  const auto room = static_cast<std::size_t>(model.engine->info().context) - kAnswerTokens - 1;
+  std::size_t tokens = plan.size() + question.size();
+  for (const ReuseSample* sample : order) {
+    for (const BlockGroup& group : groups_of(model, *sample)) {
+      for (const BlockPart& part : group) {
+        if (&part == &group.front()) continue;  // the header
+        tokens += part.tokens.size();
+        if (tokens > room) break;
+        plan.parts.push_back({.kind = PartKind::kFile,
+                              .path = std::string(sample->path),
+                              .first_line = part.span.end > 0 ? part.span.first_line : 0,
+                              .tokens = part.tokens});
+      }
+    }
+  }
+  plan.parts.push_back({.tokens = std::move(question)});
+}
+
+Result<ReuseTrial::Reading> ReuseTrial::read(LoadedModel& model, const std::optional<RepairPolicy>& policy,
+                                             const std::stop_token& stop) const {
+  engine::Engine& engine = *model.engine;
+  auto sequence = engine.new_sequence();
+  if (!sequence) return fail(sequence.error());
+  const Reuse reuse{blocks_.get(), model.names->model, model.names->context, policy};
+  const auto start = Clock::now();
+  auto read = read_plan(engine, *sequence,
+                        {.plan = &prompt_->plan, .reuse = policy ? &reuse : nullptr, .stop = stop});
+  if (!read) return fail(read.error());
+  Reading reading;
+  reading.ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  for (const PartRead& part : read->parts) {
+    reading.computed += part.computed + part.repaired;
+    reading.loaded += part.loaded;
+  }
+  reading.probabilities.push_back(log_softmax(engine.logits(*sequence)));
+  reading.answer = prompt_->answer;
+  if (!policy) {
+    const std::int32_t end = sequence->size();
+    engine::GenerateParams greedy;
+    greedy.max_tokens = kAnswerTokens;
+    auto made = engine.generate(*sequence, greedy, {}, stop);
+    if (!made) return fail(made.error());
+    reading.answer = std::move(made->tokens);
+    sequence->truncate(end);
+  }
+  if (reading.answer.empty()) return reading;
+  const auto rows = engine.all_logits(*sequence, reading.answer, stop);
+  if (!rows) return fail(rows.error());
+  const auto width = rows->size() / reading.answer.size();
+  for (std::size_t i = 0; i < reading.answer.size(); ++i)
+    reading.probabilities.push_back(log_softmax(std::span(*rows).subspan(i * width, width)));
+  return reading;
+}
+
+void ReuseTrial::compare(std::size_t policy, const Reading& reading) {
+  PolicyTrial& sum = sums_[policy];
+  const auto& expected = prompt_->probabilities;
+  const auto n = static_cast<double>(expected.size());
+  double kl = 0, same = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    kl += divergence(expected[i], reading.probabilities[i]) / n;
+    same += (likeliest(expected[i]) == likeliest(reading.probabilities[i])) / n;
+  }
+  const auto prompts = static_cast<double>(n_prompts_);
+  sum.kl_mean += kl / prompts;
+  sum.kl_worst = std::max(sum.kl_worst, kl);
+  sum.top1 += same / prompts;
+  sum.computed += reading.computed / static_cast<double>(prompt_->plan.size()) / prompts;
+  ms_[policy].push_back(reading.ms);
+}
+
+double ReuseTrial::progress() const {
+  const std::size_t steps_a_prompt = policies_.size() + 1;
+  const std::size_t all = reuse_samples().size() + n_prompts_ * steps_a_prompt;
+  const std::size_t of_prompt = prompt_ && !prompt_->probabilities.empty() ? next_policy_ + 1 : 0;
+  return static_cast<double>(warmed_ + prompts_done_ * steps_a_prompt + of_prompt) / static_cast<double>(all);
+}
+
+std::vector<PolicyTrial> ReuseTrial::results() const {
+  std::vector<PolicyTrial> results = sums_;
+  for (std::size_t i = 0; i < results.size() && !full_ms_.empty() && !ms_[i].empty(); ++i)
+    results[i].ratio = median(full_ms_) / median(ms_[i]);
+  return results;
+}
+
+}  // namespace kvboost::daemon
