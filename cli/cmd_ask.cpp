@@ -236,6 +236,8 @@ std::string explain(const AskResult& result, const Terminal& terminal) {
              human_count(result.repaired_tokens), ""},
             std::vector<Style>(7, Style::kStrong));
   const protocol::AskTimings& times = result.timings;
+  // Under the policy "exact" the approximate ones are computed.
+  const std::int64_t loaded = result.reuse.exact + (result.policy == "exact" ? 0 : result.reuse.approximate);
   const double rest = std::max(0.0, times.first_token_ms - times.lookup_ms - times.queue_ms - times.load_ms -
                                         times.select_ms - times.prefill_ms);
   return files.text(terminal) + "\n" + chunk_table(result, terminal) +
@@ -243,7 +245,7 @@ std::string explain(const AskResult& result, const Terminal& terminal) {
                 {{"repair", result.policy + " (" + result.policy_reason + ")"},
                  {"look-up", milliseconds(times.lookup_ms)},
                  {"queue", milliseconds(times.queue_ms)},
-                 {"load", milliseconds(times.load_ms) + ", " + plural(result.reuse.exact, "chunk")},
+                 {"load", milliseconds(times.load_ms) + ", " + plural(loaded, "chunk")},
                  {"select", milliseconds(times.select_ms)},
                  {"prefill", milliseconds(times.prefill_ms)},
                  {"first token", milliseconds(times.first_token_ms) + ", of which other than the above " +

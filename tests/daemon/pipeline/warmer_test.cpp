@@ -220,6 +220,36 @@ TEST_F(WarmerTest, OneThatWaitsIsCancelledAtOnce) {
   (void)running.get_future().get();
 }
 
+// Once is no reason to think that it comes again.
+TEST_F(WarmerTest, APromptThatComesTwiceIsComputedInItsOrder) {
+  warmed();
+  BlockGroup prompt;
+  {
+    auto lease = daemon_->host.acquire({}, {});
+    const LoadedModel& model = **lease;
+    const auto plan = assemble(*repository_, {"What?", {"b.c", "a.c"}, tree_.root(), 8000}, model.chat,
+                               model.engine->tokenizer(), {});
+    ASSERT_TRUE(plan.has_value());
+    prompt = leading_blocks(*plan, model.names->context);
+    ASSERT_EQ(prompt.size() + 2, plan->parts.size());  // all but question and closing
+  }
+  const Digest context = daemon_->host.snapshot().names->context;
+  const auto exact = [&] {
+    daemon_->blocks.flush();
+    return std::ranges::all_of(
+        prompt, [&](const BlockPart& part) { return daemon_->blocks.match(part.key) == Match::kExact; });
+  };
+  daemon_->warmer.improve(context, prompt);
+  EXPECT_EQ(daemon_->warmer.to_improve(), 0U);
+  EXPECT_FALSE(exact());
+  daemon_->warmer.improve(sha256("another model"), prompt);  // whose blocks these are not
+  while (daemon_->warmer.to_improve() > 0) std::this_thread::yield();
+  EXPECT_FALSE(exact());
+  daemon_->warmer.improve(context, prompt);
+  while (daemon_->warmer.to_improve() > 0) std::this_thread::yield();
+  EXPECT_TRUE(exact());
+}
+
 TEST_F(WarmerTest, LeavesWithoutFinishing) {
   write_more();
   EXPECT_TRUE(repository_->refresh({}).has_value());

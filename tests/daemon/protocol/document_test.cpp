@@ -66,6 +66,7 @@ const std::map<std::string, Method>& methods() {
       {"model/info", {again<ModelInfoParams>, again<ModelInfoResult>}},
       {"model/add", {again<ModelAddParams>, again<ModelInfoResult>}},
       {"model/use", {again<ModelUseParams>, again<ModelInfoResult>}},
+      {"model/check", {again<ModelCheckParams>, again<ModelCheckResult>}},
       {"warm", {again<WarmParams>, again<WarmResult>}},
       {"skipped", {again<SkippedParams>, again<SkippedResult>}},
       {"cache/stats", {again<Nothing>, again<CacheStatsResult>}},
@@ -84,6 +85,7 @@ const std::map<std::string, Rewrite>& notifications() {
   static const std::map<std::string, Rewrite> kNotifications = {
       {"ask/progress", again<AskProgress>},
       {"ask/token", again<AskToken>},
+      {"check/progress", again<CheckProgress>},
       {"warm/progress", again<WarmProgress>},
       {"cache/progress", again<CacheProgress>},
   };
