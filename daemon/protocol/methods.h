@@ -67,18 +67,18 @@ struct AskFile {
   std::int32_t last_line = 0;
   bool whole_file = false;
   std::int32_t tokens = 0;
-  std::int32_t reused = 0;    // tokens whose KV was live or stored
-  std::int32_t loaded = 0;    // of these, the stored ones
-  std::int32_t repaired = 0;  // of the loaded ones, those that were computed again
+  std::int32_t reused = 0;  // tokens whose KV was live or stored
+  std::int32_t loaded = 0;  // of these, the stored ones
   double score = 0;
+  std::int32_t repaired = 0;  // of the loaded ones, those that were computed again
 };
 /// One chunk of the prompt, or a file's opening (no lines), the header or literal text (no path).
 struct AskChunk {
-  std::string path;
+  std::string path{};
   std::int32_t first_line = 0;
   std::int32_t last_line = 0;
-  std::string match;   // "live" "exact" "approximate" "missed" "literal"
-  std::string reason;  // why it was found so, and what was done
+  std::string match{};   // "live" "exact" "approximate" "missed" "literal"
+  std::string reason{};  // why it was found so, and what was done
   std::int32_t tokens = 0;
   std::int32_t computed = 0;
   std::int32_t repaired = 0;

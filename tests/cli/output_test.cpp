@@ -35,12 +35,32 @@ TEST_F(OutputTest, ExplainTellsFilesAndTimes) {
                     .first_token_ms = 360,
                     .decode_ms = 1000,
                     .tokens_per_second = 42};
+  result.repaired_tokens = 48;
+  result.policy = "seam:8";
+  result.policy_reason = "because";
+  result.files.front().repaired = 48;
   const std::string text = explain(result, plain_);
-  EXPECT_TRUE(has(text, "a.cpp          1-90   1,200     800     610   3.25\n")) << text;
-  EXPECT_TRUE(has(text, "b.h             all      40       0       0   1.00\n")) << text;
-  EXPECT_TRUE(has(text, "whole prompt          1,300     800\n")) << text;
-  EXPECT_TRUE(has(text, "first token  360 ms\n")) << text;
+  EXPECT_TRUE(has(text, "a.cpp          1-90   1,200     800     610        48   3.25\n")) << text;
+  EXPECT_TRUE(has(text, "b.h             all      40       0       0         0   1.00\n")) << text;
+  EXPECT_TRUE(has(text, "whole prompt          1,300     800                48\n")) << text;
+  EXPECT_TRUE(has(text, "first token  360 ms, of which other than the above ")) << text;
+  EXPECT_TRUE(has(text, "repair       seam:8 (because)\n")) << text;
   EXPECT_TRUE(has(text, "42 tokens in 1.0 s, 42.0 tokens/s, ended by end\n")) << text;
+  EXPECT_FALSE(has(text, "found")) << text;  // no chunks were asked for
+
+  result.chunks = {{.path = "a.cpp",
+                    .first_line = 1,
+                    .last_line = 90,
+                    .match = "approximate",
+                    .reason = "stored, computed behind other text",
+                    .tokens = 610,
+                    .repaired = 48,
+                    .bytes = 1'000'000,
+                    .ms = 12},
+                   {.match = "literal", .reason = "text of this request", .tokens = 9, .computed = 9}};
+  const std::string chunks = explain(result, plain_);
+  EXPECT_TRUE(has(chunks, "stored, computed behind other text\n")) << chunks;
+  EXPECT_TRUE(has(chunks, "(prompt)")) << chunks;
 }
 
 TEST_F(OutputTest, WhatWasLeftOutIsNamed) {
