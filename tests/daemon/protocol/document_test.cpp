@@ -83,10 +83,8 @@ const std::map<std::string, Method>& methods() {
 
 const std::map<std::string, Rewrite>& notifications() {
   static const std::map<std::string, Rewrite> kNotifications = {
-      {"ask/progress", again<AskProgress>},
-      {"ask/token", again<AskToken>},
-      {"check/progress", again<CheckProgress>},
-      {"warm/progress", again<WarmProgress>},
+      {"ask/progress", again<AskProgress>},     {"ask/token", again<AskToken>},
+      {"check/progress", again<CheckProgress>}, {"warm/progress", again<WarmProgress>},
       {"cache/progress", again<CacheProgress>},
   };
   return kNotifications;
