@@ -294,8 +294,11 @@ Result<void> WarmPass::wait_for_runs(std::size_t most) {
 
 /// Whether this warm alone has filled the disk tier: to go on would evict what it began with.
 bool WarmPass::disk_is_full() const {
-  const auto stats = parts_.blocks.store().stats();
-  return progress_.bytes > stats.back().limit / 100 * 95;
+  const std::uint64_t most = parts_.blocks.store().stats().back().limit / 100 * 95;
+  const auto stored = [&] { return parts_.blocks.counts().stored_bytes - counts_before_.stored_bytes; };
+  if (stored() + parts_.blocks.queued_bytes() <= most) return false;
+  parts_.blocks.flush();
+  return stored() > most;
 }
 
 void WarmPass::report(const char* stage, const std::string& path) {
