@@ -48,7 +48,9 @@ class HitRun {
   [[nodiscard]] PromptPlan plan(std::int32_t tokens, std::size_t begin) const {
     PromptPlan plan;
     const auto& tokenizer = model_.engine().tokenizer();
-    plan.parts.push_back({.kind = PartKind::kHeader, .tokens = model_.chat().header()});
+    // Without the guide, so that short prompts are short.
+    const daemon::ChatTemplate chat(model_.chat().family(), tokenizer);
+    plan.parts.push_back({.kind = PartKind::kHeader, .tokens = chat.header()});
     daemon::PlanPart question{.tokens = tokenizer.encode(kQuestion)};
     daemon::PlanPart closing{.tokens = model_.chat().turn_to_assistant()};
     const std::size_t around = plan.size() + question.tokens.size() + closing.tokens.size();
