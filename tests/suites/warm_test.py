@@ -139,7 +139,7 @@ def test_what_is_warm_outlives_the_daemon(tiny):
     assert tiny.kvboost("daemon", "restart").code == DONE
     again = warm(tiny, root)
     assert again["computed_chunks"] == 0 and again["chunks"] == chunks
-    assert cache(tiny, root, "verify") == {"checked": tier(tiny, "disk")["records"], "corrupt": 0}
+    assert cache(tiny, root, "verify") == {"checked": tier(tiny, "disk")["records"], "corrupt": 0, "problem": ""}
 
 
 def test_ask_loads_what_was_warmed(real):
