@@ -99,7 +99,7 @@ def test_sigterm_lets_a_request_finish(real):
 
 
 def test_a_second_sigterm_cancels_the_request(real):
-    root = real.repository(lines(400))
+    root = real.repository(lines(350))
     real.kvboost("daemon", "start")
     with Wire(real.socket, patience=240) as wire:
         request = reading(real, wire, root)
