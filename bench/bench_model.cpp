@@ -51,7 +51,7 @@ Result<Reading> BenchModel::read(const daemon::PromptPlan& plan, const daemon::R
   reading.first = static_cast<engine::TokenId>(std::ranges::max_element(logits) - logits.begin());
   reading.ttft_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 
-  reading.log_probabilities = log_softmax(logits);
+  reading.log_probabilities = engine::log_softmax(logits);
   reading.tokens = static_cast<std::int32_t>(tokens.size());
   for (std::size_t i = 0; i < plan.parts.size(); ++i) {
     const daemon::PartRead& part = read->parts[i];

@@ -25,7 +25,7 @@ struct Reading {
   std::int32_t repaired = 0;  // of header and files: computed, or recomputed once they were loaded
   daemon::PlanRead read;
   engine::TokenId first = 0;  // the likeliest token
-  LogProbabilities log_probabilities;
+  engine::LogProbabilities log_probabilities;
   std::vector<engine::TokenId> greedy;  // the answer's first tokens, as many as were wanted
 };
 

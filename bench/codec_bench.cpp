@@ -8,6 +8,8 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "engine/log_probabilities.h"
+
 namespace kvboost::bench {
 namespace {
 
@@ -81,16 +83,6 @@ struct Squares {
   [[nodiscard]] double error() const { return std::sqrt(changed / computed); }
 };
 
-std::vector<double> log_probabilities(std::span<const float> logits) {
-  const double highest = *std::ranges::max_element(logits);
-  double sum = 0;
-  for (const float logit : logits) sum += std::exp(logit - highest);
-  std::vector<double> result;
-  result.reserve(logits.size());
-  for (const float logit : logits) result.push_back(logit - highest - std::log(sum));
-  return result;
-}
-
 struct Divergence {
   double sum = 0, worst = 0;
   std::int64_t positions = 0, same = 0;
@@ -98,16 +90,12 @@ struct Divergence {
   /// KL(P‖Q) of each position; both (positions, vocabulary).
   void add(std::span<const float> p_logits, std::span<const float> q_logits, std::size_t vocabulary) {
     for (std::size_t first = 0; first < p_logits.size(); first += vocabulary) {
-      const auto p = log_probabilities(p_logits.subspan(first, vocabulary));
-      const auto q = log_probabilities(q_logits.subspan(first, vocabulary));
-      double kl = 0;
-      for (std::size_t i = 0; i < vocabulary; ++i) kl += std::exp(p[i]) * (p[i] - q[i]);
+      const auto p = engine::log_softmax(p_logits.subspan(first, vocabulary));
+      const auto q = engine::log_softmax(q_logits.subspan(first, vocabulary));
+      const double kl = engine::divergence(p, q);
       sum += kl;
       worst = std::max(worst, kl);
-      const auto likeliest = [](const std::vector<double>& of) {
-        return std::ranges::max_element(of) - of.begin();
-      };
-      same += likeliest(p) == likeliest(q) ? 1 : 0;
+      same += engine::likeliest(p) == engine::likeliest(q) ? 1 : 0;
       ++positions;
     }
   }

@@ -304,14 +304,14 @@ Result<Reading> ReuseRun::read(const ReusePrompt& prompt, const Policy& policy, 
 Result<void> ReuseRun::add(const ReuseRow& row, const ReusePrompt& prompt, const Reading& reading) {
   const auto expected = full(prompt);
   if (!expected) return fail(expected.error());
-  const LogProbabilities& from = (*expected)->log_probabilities;
-  const LogProbabilities& to = reading.log_probabilities;
+  const engine::LogProbabilities& from = (*expected)->log_probabilities;
+  const engine::LogProbabilities& to = reading.log_probabilities;
   ReuseOutcome outcome{.prompt = prompt_, .ttft_ms = reading.ttft_ms, .full_ttft_ms = (*expected)->ttft_ms};
   outcome.tokens = reading.tokens;
   outcome.tokens_reused = reading.reused;
   outcome.tokens_repaired = reading.repaired;
-  outcome.kl = divergence(from, to);
-  outcome.top1 = likeliest(from) == likeliest(to);
+  outcome.kl = engine::divergence(from, to);
+  outcome.top1 = engine::likeliest(from) == engine::likeliest(to);
   if (prompt.answer) {
     outcome.choice = likeliest_of(from, letters_) == likeliest_of(to, letters_);
     outcome.right = likeliest_of(to, letters_) == *prompt.answer;

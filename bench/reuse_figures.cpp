@@ -62,33 +62,13 @@ const ReuseFigures* peer_of(std::span<const ReuseFigures> figures, const std::st
 
 }  // namespace
 
-LogProbabilities log_softmax(std::span<const float> logits) {
-  const double largest = std::ranges::max(logits);
-  double sum = 0;
-  for (const float logit : logits) sum += std::exp(logit - largest);
-  LogProbabilities result;
-  result.reserve(logits.size());
-  for (const float logit : logits) result.push_back(static_cast<float>(logit - largest - std::log(sum)));
-  return result;
-}
-
-double divergence(const LogProbabilities& from, const LogProbabilities& to) {
-  double kl = 0;
-  for (std::size_t i = 0; i < from.size(); ++i) kl += std::exp(double{from[i]}) * (from[i] - to[i]);
-  return kl;
-}
-
-std::size_t likeliest(const LogProbabilities& of) {
-  return static_cast<std::size_t>(std::ranges::max_element(of) - of.begin());
-}
-
-std::size_t likeliest_of(const LogProbabilities& of, std::span<const std::int32_t> ids) {
+std::size_t likeliest_of(const engine::LogProbabilities& of, std::span<const std::int32_t> ids) {
   const auto best = std::ranges::max_element(ids, {}, [&](std::int32_t id) { return of[id]; });
   return static_cast<std::size_t>(best - ids.begin());
 }
 
-bool is_doubtful(const LogProbabilities& of) {
-  LogProbabilities sorted = of;
+bool is_doubtful(const engine::LogProbabilities& of) {
+  engine::LogProbabilities sorted = of;
   std::ranges::nth_element(sorted, sorted.begin() + 1, std::greater());
   return std::exp(sorted[0]) - std::exp(sorted[1]) < kDoubt;
 }

@@ -10,18 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "engine/log_probabilities.h"
+
 namespace kvboost::bench {
 
-/// ln of what softmax gives each token of the vocabulary.
-using LogProbabilities = std::vector<float>;
-[[nodiscard]] LogProbabilities log_softmax(std::span<const float> logits);
-/// KL divergence in nats, from what a full read gives to what was given instead.
-[[nodiscard]] double divergence(const LogProbabilities& from, const LogProbabilities& to);
-[[nodiscard]] std::size_t likeliest(const LogProbabilities& of);
 /// The likeliest of `ids`, as an index into them.
-[[nodiscard]] std::size_t likeliest_of(const LogProbabilities& of, std::span<const std::int32_t> ids);
+[[nodiscard]] std::size_t likeliest_of(const engine::LogProbabilities& of, std::span<const std::int32_t> ids);
 /// Whether the two likeliest tokens are closer than 0.05 in probability.
-[[nodiscard]] bool is_doubtful(const LogProbabilities& of);
+[[nodiscard]] bool is_doubtful(const engine::LogProbabilities& of);
 
 /// How prompts were read; a row of the table.
 struct ReuseRow {

@@ -3,13 +3,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "daemon/pipeline/group_run.h"
 #include "daemon/pipeline/plan_reader.h"
 #include "daemon/pipeline/reuse_samples.h"
 #include "daemon/prompt/chunk_cache.h"
+#include "engine/log_probabilities.h"
 
 namespace kvboost::daemon {
 namespace {
@@ -20,38 +21,16 @@ constexpr std::size_t kFilesOfPrompt = 6;
 constexpr std::int32_t kAnswerTokens = 4;  // compared behind the first one
 constexpr std::uint64_t kMemory = 1ULL << 30;
 
-std::vector<double> log_softmax(std::span<const float> logits) {
-  const double largest = std::ranges::max(logits);
-  double sum = 0;
-  for (const float logit : logits) sum += std::exp(logit - largest);
-  std::vector<double> result;
-  result.reserve(logits.size());
-  for (const float logit : logits) result.push_back(logit - largest - std::log(sum));
-  return result;
-}
-
-double divergence(const std::vector<double>& from, const std::vector<double>& to) {
-  double kl = 0;
-  for (std::size_t i = 0; i < from.size(); ++i) kl += std::exp(from[i]) * (from[i] - to[i]);
-  return kl;
-}
-
-auto likeliest(const std::vector<double>& of) {
-  return std::ranges::max_element(of) - of.begin();
-}
-
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::ranges::nth_element(values, middle);
   return *middle;
 }
 
-EncodedFile encode(const LoadedModel& model, const ReuseSample& sample) {
-  return cut_and_encode(model.engine->tokenizer(), std::string(sample.path), std::string(sample.text), {});
-}
-
 std::vector<BlockGroup> groups_of(const LoadedModel& model, const ReuseSample& sample) {
-  return group_blocks(encode(model, sample), sample.path, model.chat, model.names->context,
+  const EncodedFile file =
+      cut_and_encode(model.engine->tokenizer(), std::string(sample.path), std::string(sample.text), {});
+  return group_blocks(file, sample.path, model.chat, model.names->context,
                       static_cast<std::size_t>(model.engine->info().context));
 }
 
@@ -61,12 +40,12 @@ std::vector<BlockGroup> groups_of(const LoadedModel& model, const ReuseSample& s
 struct ReuseTrial::Prompt {
   PromptPlan plan;
   std::vector<engine::TokenId> answer;  // of the full read, greedy
-  std::vector<std::vector<double>>
-      probabilities;  // ln, behind the prompt and behind each token of the answer
+  std::vector<engine::LogProbabilities>
+      probabilities;  // behind the prompt and behind each token of the answer
 };
 
 struct ReuseTrial::Reading {
-  std::vector<std::vector<double>> probabilities;
+  std::vector<engine::LogProbabilities> probabilities;
   std::vector<engine::TokenId> answer;
   double ms = 0;
   std::int32_t computed = 0;
@@ -93,7 +72,7 @@ ReuseTrial::ReuseTrial(std::vector<RepairPolicy> policies)
 }
 
 Result<bool> ReuseTrial::step(LoadedModel& model, const std::stop_token& stop) {
-  if (warmed_ < reuse_samples().size()) return warm(model, stop);
+  if (groups_.size() < reuse_samples().size()) return warm(model, stop);
   if (!prompt_) begin_prompt(model);
   const bool full = prompt_->probabilities.empty();
   auto reading = full ? read(model, std::nullopt, stop) : read(model, policies_[next_policy_], stop);
@@ -122,19 +101,21 @@ Result<bool> ReuseTrial::step(LoadedModel& model, const std::stop_token& stop) {
 
 /// One sample's blocks, behind header and opening as warm computes them.
 Result<bool> ReuseTrial::warm(LoadedModel& model, const std::stop_token& stop) {
-  for (const BlockGroup& group : groups_of(model, reuse_samples()[warmed_])) {
+  auto groups = groups_of(model, reuse_samples()[groups_.size()]);
+  for (const BlockGroup& group : groups) {
     GroupRun run(group, group.size());
     if (auto done = run.run(model, *blocks_, stop); !done || !*done) return done;
   }
-  if (++warmed_ == reuse_samples().size()) blocks_->flush();
+  groups_.push_back(std::move(groups));
+  if (groups_.size() == reuse_samples().size()) blocks_->flush();
   return true;
 }
 
 /// Some of the samples in a new order, so that none but the first stands where its blocks were computed.
 void ReuseTrial::begin_prompt(const LoadedModel& model) {
   const engine::Tokenizer& tokenizer = model.engine->tokenizer();
-  std::vector<const ReuseSample*> order;
-  for (const ReuseSample& sample : reuse_samples()) order.push_back(&sample);
+  std::vector<std::size_t> order(groups_.size());
+  std::iota(order.begin(), order.end(), 0);
   std::ranges::shuffle(order, random_);
   order.resize(kFilesOfPrompt);
   prompt_ = std::make_shared<Prompt>();
@@ -146,14 +127,14 @@ void ReuseTrial::begin_prompt(const LoadedModel& model) {
   question.insert(question.end(), closing.begin(), closing.end());
   const auto room = static_cast<std::size_t>(model.engine->info().context) - kAnswerTokens - 1;
   std::size_t tokens = plan.size() + question.size();
-  for (const ReuseSample* sample : order) {
-    for (const BlockGroup& group : groups_of(model, *sample)) {
+  for (const std::size_t sample : order) {
+    for (const BlockGroup& group : groups_[sample]) {
       for (const BlockPart& part : group) {
         if (&part == &group.front()) continue;  // the header
         tokens += part.tokens.size();
         if (tokens > room) break;
         plan.parts.push_back({.kind = PartKind::kFile,
-                              .path = std::string(sample->path),
+                              .path = std::string(reuse_samples()[sample].path),
                               .first_line = part.span.end > 0 ? part.span.first_line : 0,
                               .tokens = part.tokens});
       }
@@ -178,7 +159,7 @@ Result<ReuseTrial::Reading> ReuseTrial::read(LoadedModel& model, const std::opti
     reading.computed += part.computed + part.repaired;
     reading.loaded += part.loaded;
   }
-  reading.probabilities.push_back(log_softmax(engine.logits(*sequence)));
+  reading.probabilities.push_back(engine::log_softmax(engine.logits(*sequence)));
   reading.answer = prompt_->answer;
   if (!policy) {
     const std::int32_t end = sequence->size();
@@ -194,7 +175,7 @@ Result<ReuseTrial::Reading> ReuseTrial::read(LoadedModel& model, const std::opti
   if (!rows) return fail(rows.error());
   const auto width = rows->size() / reading.answer.size();
   for (std::size_t i = 0; i < reading.answer.size(); ++i)
-    reading.probabilities.push_back(log_softmax(std::span(*rows).subspan(i * width, width)));
+    reading.probabilities.push_back(engine::log_softmax(std::span(*rows).subspan(i * width, width)));
   return reading;
 }
 
@@ -204,8 +185,8 @@ void ReuseTrial::compare(std::size_t policy, const Reading& reading) {
   const auto n = static_cast<double>(expected.size());
   double kl = 0, same = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    kl += divergence(expected[i], reading.probabilities[i]) / n;
-    same += (likeliest(expected[i]) == likeliest(reading.probabilities[i])) / n;
+    kl += engine::divergence(expected[i], reading.probabilities[i]) / n;
+    same += (engine::likeliest(expected[i]) == engine::likeliest(reading.probabilities[i])) / n;
   }
   const auto prompts = static_cast<double>(n_prompts_);
   sum.kl_mean += kl / prompts;
@@ -219,7 +200,8 @@ double ReuseTrial::progress() const {
   const std::size_t steps_a_prompt = policies_.size() + 1;
   const std::size_t all = reuse_samples().size() + n_prompts_ * steps_a_prompt;
   const std::size_t of_prompt = prompt_ && !prompt_->probabilities.empty() ? next_policy_ + 1 : 0;
-  return static_cast<double>(warmed_ + prompts_done_ * steps_a_prompt + of_prompt) / static_cast<double>(all);
+  return static_cast<double>(groups_.size() + prompts_done_ * steps_a_prompt + of_prompt) /
+         static_cast<double>(all);
 }
 
 std::vector<PolicyTrial> ReuseTrial::results() const {

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "daemon/pipeline/block_cache.h"
+#include "daemon/pipeline/file_blocks.h"
 #include "daemon/pipeline/model_host.h"
 #include "daemon/pipeline/repair_policy.h"
 
@@ -59,7 +60,7 @@ class ReuseTrial {
   const std::vector<RepairPolicy> policies_;
   std::mt19937 random_{1};  // the same prompts each time
   std::unique_ptr<BlockCache> blocks_;
-  std::size_t warmed_ = 0;  // samples whose blocks are stored
+  std::vector<std::vector<BlockGroup>> groups_;  // of each sample whose blocks are stored
   std::size_t n_prompts_ = 0;
   std::size_t prompts_done_ = 0;
   std::shared_ptr<Prompt> prompt_;  // the one under way

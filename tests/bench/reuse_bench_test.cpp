@@ -40,10 +40,14 @@ TEST(SourceNames, FunctionsAndTypesAreFound) {
 }
 
 TEST(FirstToken, IsComparedByItsDistribution) {
+  using engine::divergence;
+  using engine::likeliest;
+  using engine::log_softmax;
+  using engine::LogProbabilities;
   const std::vector<float> logits{0, 1, 3, 2};
   const LogProbabilities p = log_softmax(logits);
   double sum = 0;
-  for (const float x : p) sum += std::exp(x);
+  for (const double x : p) sum += std::exp(x);
   EXPECT_NEAR(sum, 1, 1e-6);
   EXPECT_EQ(divergence(p, p), 0);
   const LogProbabilities q = log_softmax(std::vector<float>{0, 1, 3, 2.5F});
