@@ -36,6 +36,22 @@ const char* BenchModel::live_codec() const {
   return engine_->info().compute == engine::ComputeType::kBFloat16 ? "bf16" : "f32";
 }
 
+Result<daemon::CapturedRun> BenchModel::compute(const daemon::BlockGroup& group) const {
+  daemon::CapturedRun run{.model = fingerprint_};
+  std::vector<engine::TokenId> tokens;
+  for (const daemon::BlockPart& part : group) {
+    run.cuts.push_back(
+        {part.key, static_cast<std::int32_t>(tokens.size()), static_cast<std::int32_t>(part.tokens.size())});
+    tokens.insert(tokens.end(), part.tokens.begin(), part.tokens.end());
+  }
+  auto sequence = engine_->new_sequence();
+  if (!sequence) return fail(sequence.error());
+  engine::PrefillOptions options;
+  options.capture = &run.block;
+  if (auto read = engine_->prefill(*sequence, tokens, options); !read) return fail(read.error());
+  return run;
+}
+
 Result<Reading> BenchModel::read(const daemon::PromptPlan& plan, const daemon::Reuse* reuse,
                                  daemon::LiveSequences& live, std::int32_t greedy) const {
   Reading reading;

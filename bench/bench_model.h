@@ -10,6 +10,8 @@
 #include "base/error.h"
 #include "bench/engine_bench.h"
 #include "bench/reuse_figures.h"
+#include "daemon/pipeline/block_cache.h"
+#include "daemon/pipeline/file_blocks.h"
 #include "daemon/pipeline/live_sequences.h"
 #include "daemon/pipeline/plan_reader.h"
 #include "daemon/prompt/chat_template.h"
@@ -42,6 +44,9 @@ class BenchModel {
 
   /// Nothing live.
   [[nodiscard]] daemon::LiveSequences no_live() const { return {*engine_, 1, ~0ULL}; }
+
+  /// Reads the parts, the header first, and gives what is to be stored of them.
+  [[nodiscard]] Result<daemon::CapturedRun> compute(const daemon::BlockGroup& group) const;
 
   /// Reads the prompt, going on from what is live, and writes `greedy` tokens behind it. Afterwards its
   /// sequence is live. `reuse` may be null.

@@ -11,7 +11,6 @@
 #include "bench/measurement.h"
 #include "bench/sample_text.h"
 #include "bench/stored_blocks.h"
-#include "cache/key/chunk_key.h"
 
 namespace kvboost::bench {
 namespace {
@@ -71,21 +70,8 @@ class HitRun {
   }
 
   Result<void> warm(const PromptPlan& plan) {
-    daemon::CapturedRun run{.model = model_.fingerprint()};
-    std::vector<engine::TokenId> tokens;
-    cache::KeyChain chain(model_.context());
-    for (const daemon::PlanPart& part : plan.parts) {
-      if (part.kind == PartKind::kLiteral) break;
-      run.cuts.push_back({chain.next(part.tokens), static_cast<std::int32_t>(tokens.size()),
-                          static_cast<std::int32_t>(part.tokens.size())});
-      tokens.insert(tokens.end(), part.tokens.begin(), part.tokens.end());
-    }
-    auto sequence = model_.engine().new_sequence();
-    if (!sequence) return fail(sequence.error());
-    engine::PrefillOptions options;
-    options.capture = &run.block;
-    if (auto read = model_.engine().prefill(*sequence, tokens, options); !read) return read;
-    return blocks_.add(run);
+    const auto run = model_.compute(daemon::leading_blocks(plan, model_.context()));
+    return run ? blocks_.add(*run) : fail(run.error());
   }
 
   /// The ways are taken in turns, so that what slows the machine slows all of them.

@@ -134,20 +134,10 @@ Result<void> ReuseRun::warm() {
 
 /// Computes the file's blocks once, for all codecs.
 Result<void> ReuseRun::warm(const PromptFile& file) {
-  daemon::CapturedRun run{.model = model_.fingerprint()};
-  std::vector<engine::TokenId> tokens;
-  for (const daemon::BlockPart& part : file.group) {
-    run.cuts.push_back(
-        {part.key, static_cast<std::int32_t>(tokens.size()), static_cast<std::int32_t>(part.tokens.size())});
-    tokens.insert(tokens.end(), part.tokens.begin(), part.tokens.end());
-  }
-  auto sequence = model_.engine().new_sequence();
-  if (!sequence) return fail(sequence.error());
-  engine::PrefillOptions options;
-  options.capture = &run.block;
-  if (auto read = model_.engine().prefill(*sequence, tokens, options); !read) return read;
+  const auto run = model_.compute(file.group);
+  if (!run) return fail(run.error());
   for (StoredBlocks& blocks : stored_) {
-    if (auto added = blocks.add(run); !added) return added;
+    if (auto added = blocks.add(*run); !added) return added;
   }
   return {};
 }
