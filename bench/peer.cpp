@@ -2,7 +2,6 @@
 #include "bench/peer.h"
 
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -11,29 +10,10 @@
 #include <string>
 #include <string_view>
 
+#include "bench/scratch_folder.h"
+
 namespace kvboost::bench {
 namespace {
-
-/// A file of our own under the temporary directory, gone at the end.
-class ScratchFile {
- public:
-  ScratchFile() {
-    std::string name = (std::filesystem::temp_directory_path() / "kvboost-bench-XXXXXX").string();
-    if (const int fd = ::mkstemp(name.data()); fd >= 0) {
-      ::close(fd);
-      path_ = name;
-    }
-  }
-  ~ScratchFile() { std::filesystem::remove(path_, ignored_); }
-  ScratchFile(const ScratchFile&) = delete;
-  ScratchFile& operator=(const ScratchFile&) = delete;
-
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-  std::error_code ignored_;
-};
 
 std::string shell_word(std::string_view word) {
   std::string text = "'";
@@ -79,11 +59,13 @@ Result<std::int64_t> read_lines(std::FILE* pipe,
   return count;
 }
 
-Result<void> write_scratch(const ScratchFile& file, std::string_view text) {
-  std::ofstream out(file.path());
+/// Writes what the peer is to read into the folder.
+Result<std::filesystem::path> write_scratch(const ScratchFolder& folder, std::string_view text) {
+  const std::filesystem::path file = folder.path() / "input";
+  std::ofstream out(file);
   out << text;
   out.close();
-  if (out) return {};
+  if (out) return file;
   return fail(ErrorCode::kIo, "cannot write what the peer is to read to the temporary directory");
 }
 
@@ -91,10 +73,12 @@ Result<void> write_scratch(const ScratchFile& file, std::string_view text) {
 
 Result<void> run_peer_program(const PeerProgram& program,
                               const std::function<Result<void>(std::string_view line)>& sink) {
-  const ScratchFile input;
-  if (auto written = write_scratch(input, program.input); !written) return written;
+  const auto folder = ScratchFolder::make(std::filesystem::temp_directory_path());
+  if (!folder) return fail(folder.error());
+  const auto input = write_scratch(*folder, program.input);
+  if (!input) return fail(input.error());
   const std::string command = command_of(program);
-  const std::string with_input = command + " <" + shell_word(input.path().string());
+  const std::string with_input = command + " <" + shell_word(input->string());
   std::unique_ptr<std::FILE, CloseFile> pipe(::popen(with_input.c_str(), "r"));
   if (!pipe) return fail_errno("starting the peer", errno);
   const auto count = read_lines(pipe.get(), sink);
@@ -109,13 +93,15 @@ Result<void> run_peer_program(const PeerProgram& program,
 
 Result<void> run_peer(const EngineBench& bench, std::span<const std::int32_t> tokens, std::int32_t threads,
                       const std::string& dtype, const MeasurementSink& sink) {
-  const ScratchFile ids;
-  if (auto written = write_scratch(ids, '[' + joined(tokens) + "]\n"); !written) return written;
+  const auto folder = ScratchFolder::make(std::filesystem::temp_directory_path());
+  if (!folder) return fail(folder.error());
+  const auto ids = write_scratch(*folder, '[' + joined(tokens) + "]\n");
+  if (!ids) return fail(ids.error());
   const PeerProgram program{
       .peer = bench.peer,
       .script = "peer_llama.py",
       .arguments = {"--model", bench.model.string(), "--threads", std::to_string(threads), "--runs",
-                    std::to_string(bench.runs), "--token-ids", ids.path().string(), "--prefill",
+                    std::to_string(bench.runs), "--token-ids", ids->string(), "--prefill",
                     joined(bench.prefill), "--depths", joined(bench.depths), "--decode-tokens",
                     std::to_string(bench.decode_tokens)}};
   return run_peer_program(program, [&](std::string_view line) -> Result<void> {
