@@ -191,15 +191,14 @@ void Service::check_model(const RequestContext& context, const protocol::ModelCh
   };
   const auto verdict = gate_.check(params.again, progress, context.stop());
   if (!verdict) return reply(fail(verdict.error()));
-  const double tolerance = config_.number("reuse_tolerance");
   protocol::ModelCheckResult result;
   result.model = models_.snapshot().path.string();
   result.policy = repair_policy_name(verdict->policy);
   result.reason = verdict->reason;
-  result.tolerance = tolerance;
+  result.tolerance = config_.number("reuse_tolerance");
   for (const PolicyTrial& trial : verdict->trials) {
     result.trials.push_back({repair_policy_name(trial.policy), trial.kl_mean, trial.kl_worst, trial.top1,
-                             trial.computed, trial.ratio, trial.kl_mean <= tolerance});
+                             trial.computed, trial.ratio, gate_.passes(trial)});
   }
   reply(result);
 }

@@ -91,8 +91,7 @@ ReuseVerdict ReuseGate::judge(std::vector<PolicyTrial> trials) const {
         "`kvboost doctor --model`";
     return verdict;
   }
-  const auto passes = [&](const PolicyTrial& trial) { return trial.kl_mean <= parts_.tolerance; };
-  const auto cheapest = std::ranges::find_if(trials, passes);
+  const auto cheapest = std::ranges::find_if(trials, [&](const PolicyTrial& trial) { return passes(trial); });
   if (cheapest == trials.end()) {
     const auto best = std::ranges::min_element(trials, {}, &PolicyTrial::kl_mean);
     verdict.reason = format("no policy stays within a divergence of %g nats; the closest one gives %.4f",

@@ -53,6 +53,9 @@ class ReuseGate {
   ReuseGate(const ReuseGate&) = delete;
   ReuseGate& operator=(const ReuseGate&) = delete;
 
+  /// Whether a policy that was tried may be used.
+  [[nodiscard]] bool passes(const PolicyTrial& trial) const { return trial.kl_mean <= parts_.tolerance; }
+
   /// By what is on record for this model and header.
   [[nodiscard]] ReuseVerdict verdict(const engine::ModelSpec& spec, const Digest& context) const;
 
