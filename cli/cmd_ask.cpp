@@ -138,6 +138,28 @@ std::string milliseconds(double ms) {
   return human_duration(ms / 1000);
 }
 
+/// Each part of the prompt, and what was done with it.
+std::string chunk_table(const AskResult& result, const Terminal& terminal) {
+  if (result.chunks.empty()) return {};
+  Table table({{"chunk"},
+               {"lines", true},
+               {"tokens", true},
+               {"computed", true},
+               {"repaired", true},
+               {"bytes", true},
+               {"time", true},
+               {"found"},
+               {"because"}});
+  for (const protocol::AskChunk& chunk : result.chunks) {
+    const bool lines = chunk.first_line > 0;
+    table.add({chunk.path.empty() ? "(prompt)" : chunk.path,
+               lines ? std::to_string(chunk.first_line) + "-" + std::to_string(chunk.last_line) : "",
+               human_count(chunk.tokens), human_count(chunk.computed), human_count(chunk.repaired),
+               human_size(chunk.bytes), milliseconds(chunk.ms), chunk.match, chunk.reason});
+  }
+  return table.text(terminal) + "\n";
+}
+
 }  // namespace
 
 int ask(Session& session, const AskArguments& arguments) {
@@ -196,28 +218,6 @@ std::vector<std::string> left_out_lines(const std::vector<protocol::AskLeftOut>&
   }
   lines.push_back("left out: " + names + " (`--explain` tells why)");
   return lines;
-}
-
-/// Each part of the prompt, and what was done with it.
-static std::string chunk_table(const AskResult& result, const Terminal& terminal) {
-  if (result.chunks.empty()) return {};
-  Table table({{"chunk"},
-               {"lines", true},
-               {"tokens", true},
-               {"computed", true},
-               {"repaired", true},
-               {"bytes", true},
-               {"time", true},
-               {"found"},
-               {"because"}});
-  for (const protocol::AskChunk& chunk : result.chunks) {
-    const bool lines = chunk.first_line > 0;
-    table.add({chunk.path.empty() ? "(prompt)" : chunk.path,
-               lines ? std::to_string(chunk.first_line) + "-" + std::to_string(chunk.last_line) : "",
-               human_count(chunk.tokens), human_count(chunk.computed), human_count(chunk.repaired),
-               human_size(chunk.bytes), milliseconds(chunk.ms), chunk.match, chunk.reason});
-  }
-  return table.text(terminal) + "\n";
 }
 
 std::string explain(const AskResult& result, const Terminal& terminal) {

@@ -128,7 +128,7 @@ void bind_cache(Binder& binder) {
                                                  });
   binder.add<Nothing, CacheVerifyResult>("cache/verify", RunOn::kIo, [](auto context, auto, auto reply) {
     context.notify("cache/progress", CacheProgress{3, 7});
-    reply(CacheVerifyResult{7, 1});
+    reply(CacheVerifyResult{7, 1, {}});
   });
   binder.add<CachePinParams, CachePinResult>(
       "cache/pin", RunOn::kIo, [](auto, const auto& params, auto reply) {
