@@ -64,8 +64,8 @@ def disk_use(folder):
     return total
 
 
-def files_in(machine):
-    return {path.name for path in (folder_of(machine) / "kv-v1").iterdir()}
+def files_below(folder):
+    return {str(path) for path in folder.rglob("*")}
 
 
 def damage(file, chance):
@@ -151,28 +151,44 @@ def test_clear_gives_the_disk_back(tiny):
     assert warm(tiny, root)["computed_chunks"] > 0
 
 
-def test_kills_in_the_middle_lose_nothing_that_was_stored(tiny):
-    """KVBOOST_TEST_KILLS is how many."""
-    chance = random.Random(1)
+def test_kills_in_the_middle_lose_nothing_that_was_stored(request):
+    """KVBOOST_TEST_KILLS is how many, KVBOOST_TEST_KILLED=real of a daemon with the real model."""
+    machine = request.getfixturevalue(os.environ.get("KVBOOST_TEST_KILLED", "tiny"))
     kills = int(os.environ.get("KVBOOST_TEST_KILLS", "5"))
-    root = tiny.repository(python_files(4 * kills, functions=20))
-    checked = 0
-    used = lambda: data_file(tiny).stat().st_mtime_ns if data_file(tiny).exists() else 0
+    machine.env["TMPDIR"] = str(machine.make_folder("tmp"))
+    chance = random.Random(1)
+    root = machine.repository({"asked.py": python_file(6, "asked"), **python_files(kills + 3, functions=20)})
+    names = ["asked.py", *(f"part/part_{i}.py" for i in range(kills + 3))]
+    question = ("ask", "--json", "--max-tokens", "8", "What does asked_3 return?", "asked.py")
+    cold = machine.kvboost(*question, cwd=root).json()
+    chunks = warm(machine, root, "asked.py")["chunks"]
+    complete = lambda *paths: warm(machine, root, "--dry-run", *paths)["computed_chunks"] == 0
+    used = lambda: data_file(machine).stat().st_mtime_ns
+    warmed, files, hits, checked, interrupted = {"asked.py"}, None, None, 0, 0
+
     for number in range(kills):
         before = used()
-        process = tiny.start("warm", *[f"part/part_{i}.py" for i in range(4 * number + 4)], cwd=root)
-        tiny.wait_for("a write", lambda: process.poll() is not None or used() != before)
-        time.sleep(chance.random() / 3)  # any moment will do
-        for daemon in tiny.daemons():
+        process = machine.start("warm", *names[:number + 5], cwd=root)
+        machine.wait_for("a write", lambda: process.poll() is not None or used() != before)
+        time.sleep(3 * chance.random() ** 3)  # any moment will do: most often while blocks are being written
+        for daemon in machine.daemons():
             os.kill(daemon, signal.SIGKILL)
         process.communicate(timeout=120)
-        verified = cache(tiny, root, "verify")
+        interrupted += process.returncode != DONE
+
+        answer = machine.kvboost(*question, cwd=root).json()
+        assert answer["text"] == cold["text"]
+        assert answer["reused_tokens"] == (hits := hits or answer["reused_tokens"]) > 0
+        verified = cache(machine, root, "verify")
         assert verified["corrupt"] == 0 and verified["problem"] == "" and verified["checked"] >= checked, verified
         checked = verified["checked"]
-        assert files_in(tiny) == {"data.mdb", "lock.mdb"}
-    rest = warm(tiny, root)
-    assert checked > 0 and rest["computed_chunks"] < rest["chunks"]
-    assert warm(tiny, root)["computed_chunks"] == 0
+        assert complete(*warmed)
+        warmed |= {name for name in names[:number + 5] if complete(name)}
+        files = files or files_below(machine.folder)
+        assert files_below(machine.folder) == files
+    assert interrupted > 0 and checked > chunks
+    assert warm(machine, root)["computed_chunks"] > 0
+    assert warm(machine, root)["computed_chunks"] == 0
 
 
 def test_budgets_hold_at_all_times(tiny):

@@ -43,6 +43,9 @@ class Machine:
             "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.org",
             "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.org",
             "KVBOOST_WATCH_FILES": "no"}  # else what a test counts may be computed already
+        for name in ("KVBOOST_THREADS", "OMP_WAIT_POLICY"):  # of those who share the cores with others
+            if name in os.environ:
+                self.env[name] = os.environ[name]
 
     def make_folder(self, name):
         path = self.folder / name

@@ -55,6 +55,7 @@ void fill(LmdbStore& store) {
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(write_row(store, i).has_value());
   for (int i = 500; i < 540; ++i) ASSERT_TRUE(store.put(record_of(i, 5'000)).has_value());
   for (int i = 500; i < 540; ++i) ASSERT_TRUE(*store.erase(prefix_key(i)));
+  ASSERT_EQ(store.stats().front().records, all_records().size());
 }
 
 class Damage {

@@ -44,6 +44,17 @@ TEST_F(LmdbStoreTest, KeepsRecordsAcrossRestarts) {
   EXPECT_EQ(store->prefixes_of(content_key(1))->size(), 4U);
 }
 
+TEST_F(LmdbStoreTest, KeepsAnyNumberOfRecordsOfOneContent) {
+  constexpr int kRecords = 300;
+  const auto store = open();
+  for (int i = 0; i < kRecords; ++i) ASSERT_TRUE(store->put(record_of(i, 100, 1, 7)).has_value());
+  EXPECT_EQ(store->prefixes_of(content_key(7))->size(), std::size_t{kRecords});
+  for (int i = 0; i < kRecords; i += 2) ASSERT_TRUE(*store->erase(prefix_key(i)));
+  EXPECT_EQ(store->prefixes_of(content_key(7))->size(), std::size_t{kRecords / 2});
+  for (int i = 1; i < kRecords; i += 2) ASSERT_TRUE(has(*store, i, 100));
+  EXPECT_EQ(store->stats().front().problem, "");
+}
+
 TEST_F(LmdbStoreTest, TheMapGrowsByItself) {
   auto store = open(128 * kMegabyte);
   for (int i = 0; i < 8; ++i) ASSERT_TRUE(store->put(record_of(i, 8 * kMegabyte)).has_value()) << i;
