@@ -6,7 +6,7 @@
 #   extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 # which hands the bytes to the parser, uses what comes out, and returns 0; tests/fuzz/x_seeds.cpp is a program that
 # writes good inputs into the folder it is given; a kvboost_fuzz line in tests/fuzz/CMakeLists.txt names both. What
-# must never happen is asserted with std::abort(). A slow input counts as a hang after 20 seconds.
+# must never happen is asserted with std::abort(). A slow input counts as a hang after 20 s of its own time.
 #
 # With clang the fuzzer is libFuzzer; with g++ it is tests/fuzz/standalone_driver.cpp, which takes the same flags:
 #   build/fuzz/bin/x_fuzz -max_total_time=600 -seed=7 FOLDER    mutates the inputs in FOLDER for ten minutes

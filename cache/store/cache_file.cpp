@@ -46,6 +46,16 @@ const char* unfit_file_system(const fs::path& directory) {
   }
 }
 
+/// What a killed run has moved before is left as it is: here it is forgotten.
+Result<void> move_row(LmdbEnv::Write& write, Table table, Bytes key, Bytes value) {
+  if (table != Table::kContents) {
+    const auto there = write.get(table, key);
+    if (!there) return fail(there.error());
+    if (*there) return {};
+  }
+  return write.put(table, key, value);
+}
+
 std::uint64_t size_of(const fs::path& file) {
   std::error_code absent;
   const auto size = fs::file_size(file, absent);
@@ -65,13 +75,16 @@ Result<std::unique_ptr<CacheFile>> CacheFile::open(const fs::path& directory, co
   }
   std::unique_ptr<CacheFile> file(new CacheFile(directory, limits, std::move(on_open)));
   const std::unique_lock lock(file->mutex_);
-  if (auto opened = file->open_or_begin_anew(); !opened) file->refused(opened.error());
+  auto opened = file->open_or_begin_anew();
+  if (opened && file->was_compacting()) opened = file->write_anew();
+  if (file->env_ == nullptr) file->refused(opened.error());
+  std::error_code absent;
+  fs::remove_all(file->compact_directory(), absent);
   return file;
 }
 
 Result<void> CacheFile::open_or_begin_anew() {
   std::error_code absent;
-  fs::remove_all(directory_ / "compact", absent);  // of a run that was killed while it compacted
   // Whatever bears the name of a file of ours and is none, a link for one, is not followed.
   for (const char* name : {"data.mdb", "lock.mdb", "data.mdb.damaged"}) {
     const auto status = fs::symlink_status(directory_ / name, absent);
@@ -188,26 +201,38 @@ Result<void> CacheFile::compact() {
   const std::unique_lock lock(mutex_);
   if (env_ == nullptr) return fail(ErrorCode::kIo, "the cache file is closed");
   if (!env_->wait_idle()) return fail(ErrorCode::kBusy, "the cache's file is in use");
-  const fs::path compact = directory_ / "compact";
   std::error_code error;
-  fs::remove_all(compact, error);
-  fs::create_directory(compact, error);
-  auto moved = move_to(compact);
+  fs::remove_all(compact_directory(), error);
+  fs::create_directory(compact_directory(), error);
+  auto written = write_anew();
+  fs::remove_all(compact_directory(), error);
+  if (!written && env_ == nullptr) refused(written.error());
+  return written;
+}
+
+/// Whether a run was killed while it wrote the file anew: what it had moved already is only in the new one.
+bool CacheFile::was_compacting() const {
+  std::error_code absent;
+  return fs::is_directory(fs::symlink_status(compact_directory(), absent)) &&
+         fs::is_regular_file(fs::symlink_status(compact_directory() / "data.mdb", absent));
+}
+
+/// Moves all that is not there yet into the file in `compact_directory`, and that in the place of this one.
+Result<void> CacheFile::write_anew() {
+  auto moved = move_rows();
   env_.reset();
+  std::error_code error;
   if (moved) {
-    fs::rename(compact / "data.mdb", directory_ / "data.mdb", error);
+    fs::rename(compact_directory() / "data.mdb", directory_ / "data.mdb", error);
     if (error) moved = fail(ErrorCode::kIo, "cannot replace the cache's file: " + error.message());
   }
-  if (auto opened = open_or_begin_anew(); !opened) {
-    refused(opened.error());
-    return opened;
-  }
+  if (auto opened = open_or_begin_anew(); !opened) return opened;
   return moved;
 }
 
-/// Copies all into a new file, and forgets each record as soon as its copy is written.
-Result<void> CacheFile::move_to(const fs::path& directory) {
-  auto fresh = LmdbEnv::open(directory, largest_map());
+/// Forgets each record as soon as its copy is written.
+Result<void> CacheFile::move_rows() {
+  auto fresh = LmdbEnv::open(compact_directory(), largest_map());
   if (!fresh) return fail(fresh.error());
   auto view = env_->read();
   if (!view) return fail(view.error());
@@ -216,7 +241,7 @@ Result<void> CacheFile::move_to(const fs::path& directory) {
   const auto move_batch = [&](Table table) -> Result<void> {
     auto written = (*fresh)->write([&](LmdbEnv::Write& write) -> Result<void> {
       for (const auto& [key, value] : batch) {
-        if (auto put = write.put(table, key, value); !put) return put;
+        if (auto moved = move_row(write, table, key, value); !moved) return moved;
       }
       return {};
     });

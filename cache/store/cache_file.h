@@ -4,7 +4,7 @@
 // Any thread.
 //
 // Files: <directory>/data.mdb and lock.mdb; data.mdb.damaged, the last damaged one, for those who want to
-// look; compact/, while the file is written anew.
+// look; compact/, while the file is written anew, which the next start ends where a run was killed meanwhile.
 #pragma once
 
 #include <chrono>
@@ -50,7 +50,7 @@ class CacheFile {
   /// A little room beyond the limit: even forgetting writes a few pages before it frees others.
   [[nodiscard]] Result<void> grow_to_forget();
   /// Writes the file anew without its free pages, while that and the old one take little more than the old
-  /// one did. When it cannot, some records may be lost.
+  /// one did. When it cannot, some records may be lost; to a kill none is.
   [[nodiscard]] Result<void> compact();
 
   [[nodiscard]] std::uint64_t bytes() const;
@@ -65,7 +65,10 @@ class CacheFile {
       : directory_(std::move(directory)), limits_(limits), on_open_(std::move(on_open)) {}
   Result<void> open_or_begin_anew();
   Result<void> open_env(std::uint64_t map_bytes);
-  Result<void> move_to(const std::filesystem::path& directory);
+  [[nodiscard]] std::filesystem::path compact_directory() const { return directory_ / "compact"; }
+  [[nodiscard]] bool was_compacting() const;
+  Result<void> write_anew();
+  Result<void> move_rows();
   [[nodiscard]] std::uint64_t largest_map() const;
   void move_aside(const Error& why);
   void refused(const Error& why);

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -90,9 +91,9 @@ class Flight {
     start_path();
     rusage before{};
     ::getrusage(RUSAGE_SELF, &before);
-    ::alarm(kHangSeconds);
+    end_after(kHangSeconds);
     run_exactly(input);
-    ::alarm(0);
+    end_after(0);
     rusage after{};
     ::getrusage(RUSAGE_SELF, &after);
     // By how much, not how far: a sanitizer's records of stacks and of freed memory grow with every run.
@@ -103,6 +104,12 @@ class Flight {
   }
 
  private:
+  /// Of its own time, so that a stopped or starved process is not taken for one that hangs.
+  static void end_after(unsigned seconds) {
+    const itimerval timer{{}, {static_cast<time_t>(seconds), 0}};
+    ::setitimer(ITIMER_PROF, &timer, nullptr);
+  }
+
   [[noreturn]] void fail() const {
     std::perror(file_.c_str());
     std::exit(2);

@@ -316,66 +316,6 @@ TEST_F(LmdbStoreTest, ReferencesOutliveARestart) {
   });
 }
 
-/// A child that writes without end is killed at a random moment, again and again; what it leaves must open
-/// each time, and every record in it must be whole.
-TEST_F(LmdbStoreTest, SurvivesFiftyKillsInMidWrite) {
-  std::mt19937 random(7);
-  std::size_t most = 0;
-  for (int round = 0; round < 50; ++round) {
-    const pid_t child = ::fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-      auto store = LmdbStore::open(directory_, {48 * kMegabyte, 0});
-      for (int i = round * 100; store; ++i) (void)(*store)->put(record_of(i, 300'000));
-      ::_exit(1);
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(5 + random() % 40));
-    ::kill(child, SIGKILL);
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFSIGNALED(status)) << "the child ended by itself";
-    auto store = open(48 * kMegabyte);
-    ASSERT_NE(store, nullptr);
-    EXPECT_TRUE(store->stats().front().problem.empty()) << store->stats().front().problem;
-    std::vector<Digest> keys;
-    store->for_each([&](const Digest& key, const EvictionOrder::Entry&) { keys.push_back(key); });
-    EXPECT_EQ(*store->verify({}), 0U);
-    for (const Digest& key : keys) EXPECT_TRUE(*store->get(key)) << "each record that is listed is there";
-    most = std::max(most, keys.size());
-  }
-  EXPECT_GT(most, 20U) << "the children did write";
-  for (const auto& entry : fs::directory_iterator(directory_ / "kv-v1")) {
-    EXPECT_TRUE(entry.path().filename() == "data.mdb" || entry.path().filename() == "lock.mdb")
-        << entry.path();
-  }
-}
-
-TEST_F(LmdbStoreTest, ReadersThatDiedLeaveNothingBehind) {
-  auto store = open();
-  ASSERT_TRUE(store->put(record_of(1, 50'000)).has_value());
-  for (int i = 0; i < 200; ++i) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      MDB_env* env = nullptr;
-      MDB_txn* txn = nullptr;
-      if (mdb_env_create(&env) == 0 &&
-          mdb_env_open(env, (directory_ / "kv-v1").c_str(), MDB_RDONLY, 0600) == 0) {
-        (void)mdb_txn_begin(env, nullptr, MDB_RDONLY, &txn);
-      }
-      ::kill(::getpid(), SIGKILL);
-    }
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    ASSERT_TRUE(has(*store, 1, 50'000)) << "after " << i;
-  }
-  const auto before = disk_use();
-  for (int i = 0; i < 300; ++i) {
-    ASSERT_TRUE(store->put(record_of(1000 + i, 50'000)).has_value());
-    ASSERT_TRUE(store->erase(prefix_key(1000 + i)).has_value());
-  }
-  EXPECT_LE(disk_use(), before + 4 * kMegabyte) << "pages of erased records are used again";
-}
-
 TEST_F(LmdbStoreTest, ManyThreads) {
   auto store = open(16 * kMegabyte);
   std::vector<std::jthread> threads;
