@@ -24,26 +24,23 @@ constexpr std::size_t kMovedAtOnce = 4ULL << 20;
 constexpr std::uint64_t kPage = 4096;
 constexpr auto kRest = std::chrono::seconds(5);
 
-/// Names of file systems on which LMDB's shared map and locks do not hold (man statfs), or nullptr.
+struct FileSystem {
+  unsigned long type;  // man 2 statfs
+  const char* name;
+};
+/// On these LMDB's shared map and locks do not hold.
+constexpr FileSystem kUnfit[] = {{0x6969, "NFS"},      {0x01021997, "9p"},        {0x517B, "SMB"},
+                                 {0xFE534D42, "SMB"},  {0xFF534D42, "CIFS"},      {0x65735546, "FUSE"},
+                                 {0x00C36400, "Ceph"}, {0x5346414F, "AFS"},       {0x0BD00BD0, "Lustre"},
+                                 {0x47504653, "GPFS"}, {0x786F4256, "VirtualBox"}};
+
+/// The name of the directory's file system if it is one of those, or nullptr.
 const char* unfit_file_system(const fs::path& directory) {
   struct statfs status {};
   if (::statfs(directory.c_str(), &status) != 0) return nullptr;
-  switch (static_cast<unsigned long>(status.f_type)) {
-    case 0x6969:
-      return "NFS";
-    case 0x01021997:
-      return "9p";
-    case 0xFE534D42:
-      return "SMB";
-    case 0xFF534D42:
-      return "CIFS";
-    case 0x65735546:
-      return "FUSE";
-    case 0x00C36400:
-      return "Ceph";
-    default:
-      return nullptr;
-  }
+  const auto* found =
+      std::ranges::find(kUnfit, static_cast<unsigned long>(status.f_type) & 0xFFFFFFFF, &FileSystem::type);
+  return found == std::end(kUnfit) ? nullptr : found->name;
 }
 
 /// What a killed run has moved before is left as it is: here it is forgotten.

@@ -141,6 +141,29 @@ def test_a_full_disk_is_told_and_made_up_for(tiny):
     assert warm(tiny, root)["computed_chunks"] == 0
 
 
+def test_a_disk_without_room(tiny):
+    """A real one, of 12 MB: 8 of them are another's. In a namespace of its own, so that nobody has to be root."""
+    folder = folder_of(tiny)
+    folder.mkdir(parents=True, mode=0o700)
+    mount = f"mount -t tmpfs -o size=12m,mode=0700 none {folder} && head -c 8m /dev/zero > {folder}/others && exec \"$@\""
+    if subprocess.run(["unshare", "-Urm", "sh", "-c", mount, "sh", "true"], capture_output=True).returncode != 0:
+        pytest.skip("no user namespace of our own in which a disk can be mounted")
+    tiny.env["KVBOOST_MIN_FREE_DISK"] = "0"
+    root = tiny.repository(python_files(16, functions=16))
+    assert subprocess.run(["unshare", "-Urm", "sh", "-c", mount, "sh", tiny.programs / "kvboost", "status"], env=tiny.env,
+                          capture_output=True).returncode == DONE
+    daemon = tiny.only_daemon()
+    shown = tiny.kvboost("warm", cwd=root)
+    assert shown.code == DONE and "could not be stored" in shown.err and "max_disk" in shown.err, shown
+    assert tier(tiny, "disk")["records"] > 0 and tier(tiny, "disk")["failures"] > 0
+    assert tiny.kvboost("ask", "--max-tokens", "1", "What is this?", "part/part_1.py", cwd=root).code == DONE
+    pathlib.Path(f"/proc/{daemon}/root{folder}/others").unlink()
+    tiny.wait_for("blocks on disk", lambda: warm(tiny, root)["refused_bytes"] == 0)
+    assert tier(tiny, "disk")["problem"] == ""
+    assert cache(tiny, root, "verify")["corrupt"] == 0
+    assert tiny.daemons() == [daemon]
+
+
 def test_clear_gives_the_disk_back(tiny):
     root = tiny.repository(python_files(8))
     stored = warm(tiny, root)["stored_bytes"]

@@ -277,10 +277,11 @@ def test_a_daemon_that_leaves_does_not_wait_for_a_warm(real):
 
 
 def test_clients_that_are_killed_leave_no_reader_behind(tiny):
+    """KVBOOST_TEST_KILLS is how many."""
     root = tiny.repository(FILES)
     warm(tiny, root)
     used = tier(tiny, "disk")["used"]
-    for _ in range(20):
+    for _ in range(int(os.environ.get("KVBOOST_TEST_KILLS", "20"))):
         process = tiny.start("cache", "inspect", "shop/basket.py", cwd=root)
         process.kill()
         process.communicate()

@@ -2,12 +2,10 @@
 #include "cache/store/lmdb_store.h"
 
 #include <fcntl.h>
-#include <lmdb.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <fstream>
 #include <thread>
 
@@ -53,6 +51,31 @@ TEST_F(LmdbStoreTest, KeepsAnyNumberOfRecordsOfOneContent) {
   EXPECT_EQ(store->prefixes_of(content_key(7))->size(), std::size_t{kRecords / 2});
   for (int i = 1; i < kRecords; i += 2) ASSERT_TRUE(has(*store, i, 100));
   EXPECT_EQ(store->stats().front().problem, "");
+}
+
+/// KVBOOST_TEST_RECORDS is how many.
+TEST_F(LmdbStoreTest, HoldsVeryManySmallRecords) {
+  const char* wanted = std::getenv("KVBOOST_TEST_RECORDS");
+  const int records = wanted != nullptr ? std::atoi(wanted) : 2000;
+  const std::uint64_t limit = 256 * kMegabyte;
+  const auto bytes_of_record = [](int i) { return static_cast<std::size_t>(40 + i % 400); };
+  {
+    const auto store = open(limit);
+    for (int i = 0; i < records; ++i) {
+      ASSERT_TRUE(store->put(record_of(i, bytes_of_record(i), 1, i % 999)).has_value()) << i;
+    }
+  }
+  const auto store = open(limit);
+  ASSERT_EQ(store->stats().front().records, static_cast<std::uint64_t>(records));
+  for (int i = 0; i < records; i += 7) ASSERT_TRUE(has(*store, i, bytes_of_record(i))) << i;
+  EXPECT_EQ(*store->verify({}), 0U);
+  EXPECT_EQ(store->stats().front().evictions, 0U);
+  std::vector<Digest> half;
+  for (int i = 0; i < records; i += 2) half.push_back(prefix_key(i));
+  ASSERT_TRUE(store->erase_all(half).has_value());
+  EXPECT_EQ(store->stats().front().records, static_cast<std::uint64_t>(records / 2));
+  EXPECT_TRUE(has(*store, 1, bytes_of_record(1)));
+  EXPECT_LE(disk_use(), limit);
 }
 
 TEST_F(LmdbStoreTest, TheMapGrowsByItself) {
