@@ -20,6 +20,7 @@
 #include "bench/reuse_bench.h"
 #include "bench/reuse_picture.h"
 #include "bench/store_bench.h"
+#include "bench/warm_bench.h"
 
 namespace {
 
@@ -188,6 +189,19 @@ void add_store_options(CLI::App& command, StoreOptions& options, std::string& mo
   command.add_flag("--json", json, "one JSON object a line instead of a table");
 }
 
+void add_warm_options(CLI::App& command, bench::WarmBench& warm, bool& json) {
+  add_model_options(command, warm.common);
+  command.add_option("--repository", warm.repository, "whose files are read")
+      ->check(CLI::ExistingDirectory)
+      ->capture_default_str();
+  command.add_option("--dir", warm.directory, "where to store blocks: on the disk that is to be measured")
+      ->capture_default_str();
+  command.add_option("--tokens", warm.tokens, "tokens to read, at least")
+      ->check(CLI::Range(1, 1'000'000'000))
+      ->capture_default_str();
+  command.add_flag("--json", json, "a JSON object instead of a sentence");
+}
+
 void add_codec_options(CLI::App& command, bench::CodecBench& bench, bool& json) {
   add_common_options(command, bench.engine);
   const auto positive = CLI::Range(1, 100'000);
@@ -286,6 +300,13 @@ int store_command(StoreOptions options, const std::string& model, bool json) {
   return done ? 0 : report(done.error());
 }
 
+int warm_command(const bench::WarmBench& bench, bool json) {
+  const auto speed = bench::run_warm_bench(bench);
+  if (!speed) return report(speed.error());
+  bench::print_warm_speed(std::cout, *speed, json);
+  return 0;
+}
+
 int codec_command(const bench::CodecBench& bench, bool json) {
   const auto errors = bench::run_codec_bench(bench);
   if (!errors) return report(errors.error());
@@ -327,6 +348,9 @@ int main(int argc, char** argv) {
   bench::HitBench hit{.common = bench, .directory = reuse.bench.directory};
   auto* hits = app.add_subcommand("hit", "whether looking for stored blocks ever costs time");
   add_hit_options(*hits, hit, json);
+  bench::WarmBench warm{.common = bench, .repository = bench.text, .directory = reuse.bench.directory};
+  auto* warms = app.add_subcommand("warm", "speed of reading a repository ahead, beside the engine alone");
+  add_warm_options(*warms, warm, json);
   StoreOptions store_options;
   if (const auto cache = cache_dir()) store_options.bench.directory = *cache;
   std::string store_model = bench.model.string();
@@ -351,6 +375,7 @@ int main(int argc, char** argv) {
   if (chunks->parsed()) return chunks_command(survey, json);
   if (reuses->parsed()) return reuse_command(std::move(reuse));
   if (hits->parsed()) return hit_command(hit, json);
+  if (warms->parsed()) return warm_command(warm, json);
   if (store->parsed()) return store_command(store_options, store_model, json);
   if (codec->parsed()) return codec_command(codec_bench, json);
   if (logits->parsed()) {
