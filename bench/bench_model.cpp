@@ -47,7 +47,9 @@ Result<daemon::CapturedRun> BenchModel::compute(const daemon::BlockGroup& group)
   auto sequence = engine_->new_sequence();
   if (!sequence) return fail(sequence.error());
   engine::PrefillOptions options;
-  options.capture = &run.block;
+  const auto block = std::make_shared<engine::KvBlock>();
+  options.capture = block.get();
+  run.block = block;
   if (auto read = engine_->prefill(*sequence, tokens, options); !read) return fail(read.error());
   return run;
 }

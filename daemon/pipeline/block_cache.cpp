@@ -18,7 +18,9 @@ cache::BlockShape shape_of(const engine::KvShape& shape, std::int32_t n_tokens) 
 }
 
 std::uint64_t bytes_of(const CapturedRun& run) {
-  return run.block.data.size() * sizeof(std::uint16_t);
+  std::uint64_t tokens = 0;
+  for (const BlockCut& cut : run.cuts) tokens += static_cast<std::uint64_t>(cut.n_tokens);
+  return tokens * run.block->shape.bytes_per_token();
 }
 
 }  // namespace
@@ -80,7 +82,7 @@ std::optional<engine::KvBlock> BlockCache::load(const Digest& prefix_key) {
     for (const CapturedRun& run : queue_) {
       const auto cut =
           std::ranges::find(run.cuts, prefix_key, [](const BlockCut& c) { return c.key.prefix; });
-      if (cut != run.cuts.end()) return slice(run.block, cut->first, cut->n_tokens);
+      if (cut != run.cuts.end()) return slice(*run.block, cut->first, cut->n_tokens);
     }
   }
   engine::KvBlock block;
@@ -141,10 +143,10 @@ void BlockCache::work(const std::stop_token& stop) {
 }
 
 void BlockCache::store(const CapturedRun& run) {
-  const std::vector<cache::Codec> codecs(run.block.shape.n_layers, codec_);
+  const std::vector<cache::Codec> codecs(run.block->shape.n_layers, codec_);
   for (const BlockCut& cut : run.cuts) {
     if (store_->contains(cut.key.prefix)) continue;
-    const engine::KvBlock block = slice(run.block, cut.first, cut.n_tokens);
+    const engine::KvBlock block = slice(*run.block, cut.first, cut.n_tokens);
     cache::RecordInfo info;
     info.shape = shape_of(block.shape, block.n_tokens);
     info.model = run.model;

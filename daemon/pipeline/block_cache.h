@@ -34,7 +34,7 @@ enum class Match {
 /// A part of a captured run of tokens that is a block of its own.
 struct BlockCut {
   cache::ChunkKey key;
-  std::int32_t first = 0;  // token of the run
+  std::int32_t first = 0;  // token of the run's block
   std::int32_t n_tokens = 0;
 };
 
@@ -43,10 +43,10 @@ struct BlockCut {
 
 /// What a prefill gave, to be cut and stored.
 struct CapturedRun {
-  Digest model{};           // fingerprint
-  engine::KvBlock block{};  // of the whole run
-  std::vector<BlockCut> cuts{};
-  float ms_per_token = 0;  // what computing it cost
+  Digest model{};  // fingerprint
+  std::shared_ptr<const engine::KvBlock> block{};
+  std::vector<BlockCut> cuts{};  // what of it is to be stored; the rest may still be written to
+  float ms_per_token = 0;        // what computing it cost
 };
 
 class BlockCache {

@@ -19,18 +19,17 @@ constexpr std::size_t kPieceBytes = 64'000'000;
 /// Hands on what the engine has given of a piece so far, whole parts only.
 class PieceStore {
  public:
-  PieceStore(const Digest& model, const engine::KvBlock& given, std::span<const BlockPart> parts,
-             BlockCache& blocks)
-      : model_(model), given_(given), parts_(parts), blocks_(blocks) {}
+  PieceStore(const Digest& model, std::shared_ptr<const engine::KvBlock> given,
+             std::span<const BlockPart> parts, BlockCache& blocks)
+      : model_(model), given_(std::move(given)), parts_(parts), blocks_(blocks) {}
 
   /// The engine is through with the piece's first `done` tokens. Returns how many parts that completes.
   std::size_t advance(std::int32_t done) {
     CapturedRun run;
     run.model = model_;
-    const std::int32_t begin = stored_tokens_;
     while (stored_parts_ < parts_.size() && stored_tokens_ + size_of(parts_[stored_parts_]) <= done) {
       const BlockPart& part = parts_[stored_parts_++];
-      run.cuts.push_back({part.key, stored_tokens_ - begin, size_of(part)});
+      run.cuts.push_back({part.key, stored_tokens_, size_of(part)});
       stored_tokens_ += size_of(part);
     }
     const std::size_t completed = run.cuts.size();
@@ -38,7 +37,7 @@ class PieceStore {
     const auto now = Clock::now();
     run.ms_per_token = std::chrono::duration<float, std::milli>(now - std::exchange(since_, now)).count() /
                        static_cast<float>(std::max(done - std::exchange(done_, done), 1));
-    run.block = slice(given_, begin, stored_tokens_ - begin);
+    run.block = given_;
     blocks_.store_behind(std::move(run));
     return completed;
   }
@@ -47,7 +46,7 @@ class PieceStore {
   static std::int32_t size_of(const BlockPart& part) { return static_cast<std::int32_t>(part.tokens.size()); }
 
   const Digest& model_;
-  const engine::KvBlock& given_;
+  const std::shared_ptr<const engine::KvBlock> given_;
   const std::span<const BlockPart> parts_;
   BlockCache& blocks_;
   std::size_t stored_parts_ = 0;
@@ -60,9 +59,7 @@ class PieceStore {
 
 Result<bool> GroupRun::run(LoadedModel& model, BlockCache& blocks, const std::stop_token& stop) {
   if (!sequence_) {
-    auto made = model.engine->new_sequence();
-    if (!made) return fail(made.error());
-    sequence_.emplace(std::move(*made));
+    if (auto begun = begin(model, blocks); !begun) return fail(begun.error());
   }
   while (next_ < end_) {
     if (stop.stop_requested()) return false;
@@ -77,8 +74,24 @@ Result<bool> GroupRun::run(LoadedModel& model, BlockCache& blocks, const std::st
     auto computed = compute(model, blocks, stop);
     if (!computed || !*computed) return computed;
   }
+  sequence_->truncate(static_cast<std::int32_t>(group_.front().tokens.size()));
+  model.header = std::move(sequence_);
   sequence_.reset();
   return true;
+}
+
+/// With the sequence that the last run left, if it begins as this group does.
+Result<void> GroupRun::begin(LoadedModel& model, BlockCache& blocks) {
+  sequence_ = std::exchange(model.header, std::nullopt);
+  if (sequence_ && std::ranges::equal(sequence_->tokens(), group_.front().tokens) &&
+      blocks.has(group_.front().key.prefix)) {
+    next_ = 1;
+    return {};
+  }
+  auto made = model.engine->new_sequence();
+  if (!made) return fail(made.error());
+  sequence_.emplace(std::move(*made));
+  return {};
 }
 
 /// The parts from the next one on that are not stored, up to a piece of them. One that is stopped leaves the
@@ -89,10 +102,10 @@ Result<bool> GroupRun::compute(LoadedModel& model, BlockCache& blocks, const std
   for (const BlockPart& part : parts(next_, end)) {
     tokens.insert(tokens.end(), part.tokens.begin(), part.tokens.end());
   }
-  engine::KvBlock given;
+  const auto given = std::make_shared<engine::KvBlock>();
   PieceStore store(model.names->model, given, parts(next_, end), blocks);
   engine::PrefillOptions options;
-  options.capture = &given;
+  options.capture = given.get();
   options.stop = stop;
   options.progress = [&, at = next_](std::int32_t done) mutable {
     std::int64_t n_chunks = 0, n_tokens = 0;

@@ -30,6 +30,7 @@ class GroupRun {
   [[nodiscard]] Result<bool> run(LoadedModel& model, BlockCache& blocks, const std::stop_token& stop);
 
  private:
+  [[nodiscard]] Result<void> begin(LoadedModel& model, BlockCache& blocks);
   [[nodiscard]] Result<bool> compute(LoadedModel& model, BlockCache& blocks, const std::stop_token& stop);
   [[nodiscard]] std::size_t end_of_piece(const LoadedModel& model, BlockCache& blocks) const;
   [[nodiscard]] std::span<const BlockPart> parts(std::size_t begin, std::size_t end) const {

@@ -35,6 +35,7 @@ struct LoadedModel {
   std::unique_ptr<engine::Engine> engine;
   ChatTemplate chat;
   LiveSequences live;
+  std::optional<engine::Sequence> header{};  // the header alone, read: for whoever computes blocks behind it
 };
 
 struct ModelLimits {

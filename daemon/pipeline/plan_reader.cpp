@@ -166,9 +166,10 @@ class PlanReader {
     const std::int32_t begin = sequence_.size();
     if (begin >= end) return {};
     CapturedRun run{.cuts = cuts_within(begin, end)};
+    const auto block = std::make_shared<engine::KvBlock>();
     engine::PrefillOptions options;
     options.stop = reading_.stop;
-    if (!run.cuts.empty()) options.capture = &run.block;
+    if (!run.cuts.empty()) options.capture = block.get();
     if (reading_.progress) {
       options.progress = [&](std::int32_t done) { reading_.progress(computed_ + done, to_compute_); };
     }
@@ -181,6 +182,7 @@ class PlanReader {
     charge(begin, end, ms / (end - begin));
     if (!run.cuts.empty()) {
       run.model = reading_.reuse->model;
+      run.block = block;
       run.ms_per_token = static_cast<float>(ms / (end - begin));
       reading_.reuse->blocks->store_behind(std::move(run));
     }

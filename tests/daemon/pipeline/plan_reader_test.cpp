@@ -247,7 +247,9 @@ TEST_F(PlanReaderTest, ABlockOfAnotherShapeIsAMiss) {
   const Reuse names = reuse(blocks);
   const PromptPlan plan = plan_of(4);
   cache::KeyChain chain(names.context);
-  CapturedRun wrong{.model = kModel, .block = {{1, 1, 16}, 10, std::vector<std::uint16_t>(320)}};
+  CapturedRun wrong{.model = kModel};
+  wrong.block =
+      std::make_shared<engine::KvBlock>(engine::KvBlock{{1, 1, 16}, 10, std::vector<std::uint16_t>(320)});
   wrong.cuts.push_back({chain.next(plan.parts[0].tokens), 0, 10});
   ASSERT_TRUE(blocks.store_behind(std::move(wrong)));
   blocks.flush();

@@ -53,13 +53,15 @@ class Seams : public testing::Test {
       const auto chunks = cut_and_encode(*tokenizer_, path, *repository->read(path), {});
       for (const BlockGroup& group : group_blocks(chunks, path, *chat_, context_, 4096)) {
         CapturedRun run{.model = kModel};
+        const auto block = std::make_shared<engine::KvBlock>();
         for (const BlockPart& part : group) {
           const auto size = static_cast<std::int32_t>(part.tokens.size());
-          run.cuts.push_back({part.key, run.block.n_tokens, size});
-          run.block.n_tokens += size;
+          run.cuts.push_back({part.key, block->n_tokens, size});
+          block->n_tokens += size;
         }
-        run.block.shape = {1, 1, 2};
-        run.block.data.resize(4 * static_cast<std::size_t>(run.block.n_tokens));
+        block->shape = {1, 1, 2};
+        block->data.resize(4 * static_cast<std::size_t>(block->n_tokens));
+        run.block = block;
         ASSERT_TRUE(blocks.store_behind(std::move(run)));
       }
     }

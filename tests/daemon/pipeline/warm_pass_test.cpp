@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/pipeline/warm_pass.h"
 
+#include <bit>
+
 #include "daemon/pipeline/group_run.h"
 #include "tests/daemon/pipeline/warmer_fixture.h"
 
@@ -69,12 +71,7 @@ TEST_F(WarmerTest, AGroupIsKeptAsFarAsItIsDone) {
     stop.request_stop();
   });
   const auto go = [&] {
-    std::promise<Result<bool>> done;
-    daemon_->engine_thread.submit(
-        Priority::kWarm, {.run = [&] { done.set_value(run.run(model, daemon_->blocks, stop.get_token())); },
-                          .drop = [](const Error&) {},
-                          .stop = {}});
-    return done.get_future().get();
+    return on_engine([&] { return run.run(model, daemon_->blocks, stop.get_token()); });
   };
   const auto first = go();
   EXPECT_TRUE(first.has_value() && !*first);
@@ -90,6 +87,46 @@ TEST_F(WarmerTest, AGroupIsKeptAsFarAsItIsDone) {
   }
   EXPECT_EQ(chunks, std::ssize(group) - 2);
   EXPECT_EQ(tokens, all_tokens - std::ssize(group.front().tokens));
+}
+
+// The header is read once for many groups: what stands behind it is the same as if each had loaded it, but
+// for what storing it rounds.
+TEST_F(WarmerTest, GroupsThatShareAHeaderComeOutAsIfAlone) {
+  auto lease = daemon_->host.acquire({}, {});
+  LoadedModel& model = **lease;
+  const auto group_of = [&](const std::string& path) {
+    const EncodedFile file = cut_and_encode(model.engine->tokenizer(), path, functions(path, 4), {});
+    return group_blocks(file, path, model.chat, model.names->context, 8192).front();
+  };
+  const auto compute = [&](const BlockGroup& group) {
+    GroupRun run(group, group.size());
+    const auto done = on_engine([&] { return run.run(model, daemon_->blocks, {}); });
+    EXPECT_TRUE(done.has_value() && *done);
+    daemon_->blocks.flush();
+    std::vector<float> computed;
+    for (const BlockPart& part : std::span(group).subspan(1)) {
+      const auto block = daemon_->blocks.load(part.key.prefix);
+      EXPECT_TRUE(block.has_value());
+      if (!block) continue;
+      for (const std::uint16_t bits : block->data)
+        computed.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16));
+      EXPECT_TRUE(daemon_->blocks.store().erase(part.key.prefix).has_value());
+    }
+    return computed;
+  };
+  const BlockGroup first = group_of("first.c"), second = group_of("second.c");
+  (void)compute(first);
+  ASSERT_TRUE(model.header.has_value());
+  EXPECT_TRUE(std::ranges::equal(model.header->tokens(), first.front().tokens));
+  const auto behind_live = compute(second);
+  model.header.reset();
+  const auto behind_stored = compute(second);
+  ASSERT_EQ(behind_stored.size(), behind_live.size());
+  for (std::size_t i = 0; i < behind_live.size(); ++i) EXPECT_NEAR(behind_stored[i], behind_live[i], 0.05);
+  const Digest header = first.front().key.prefix;
+  EXPECT_TRUE(daemon_->blocks.store().erase(header).has_value());
+  (void)compute(second);  // that it is live does not keep it from being stored again
+  EXPECT_TRUE(daemon_->blocks.has(header));
 }
 
 }  // namespace

@@ -104,6 +104,16 @@ class WarmerTest : public testing::Test {
     daemon_->blocks.flush();
   }
 
+  /// What `step` returns when the engine thread has run it.
+  template <class Step>
+  auto on_engine(Step step) {
+    std::promise<decltype(step())> promise;
+    daemon_->engine_thread.submit(
+        Priority::kWarm,
+        {.run = [&] { promise.set_value(step()); }, .drop = [](const Error&) {}, .stop = {}});
+    return promise.get_future().get();
+  }
+
   /// A question about one file, read with what is stored and without: tokens that were loaded, and the
   /// largest difference of logits.
   struct Asked {
