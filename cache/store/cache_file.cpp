@@ -20,7 +20,7 @@ constexpr std::uint64_t kFirstMap = 16ULL << 20;
 constexpr std::uint64_t kLeastMap = 1ULL << 20;  // whatever the limit: the trees must have a place
 constexpr std::uint64_t kMapStep = 256ULL << 20;
 constexpr std::uint64_t kForgetStep = 1ULL << 20;
-constexpr std::size_t kMovedAtOnce = 4ULL << 20;
+constexpr std::size_t kMovedAtOnce = 256ULL << 10;  // for so long it takes room twice
 constexpr std::uint64_t kPage = 4096;
 constexpr auto kRest = std::chrono::seconds(5);
 
@@ -229,6 +229,7 @@ Result<void> CacheFile::write_anew() {
 
 /// Forgets each record as soon as its copy is written.
 Result<void> CacheFile::move_rows() {
+  if (auto freed = env_->forget_free_pages(); !freed) return freed;
   auto fresh = LmdbEnv::open(compact_directory(), largest_map());
   if (!fresh) return fail(fresh.error());
   auto view = env_->read();

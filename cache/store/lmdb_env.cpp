@@ -13,9 +13,11 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/log.h"
 #include "cache/store/full_disk.h"
+#include "cache/store/lmdb_error.h"
 #include "cache/store/lmdb_page.h"
 #include "cache/store/seen_file.h"
 #include "cache/store/tree_check.h"
@@ -24,19 +26,8 @@ namespace kvboost::cache {
 namespace {
 
 constexpr unsigned kDbCount = kTableNames.size();
+constexpr MDB_dbi kFreePages = 0;  // LMDB's own list, by the transaction that freed them
 constexpr auto kReadsEndWithin = std::chrono::seconds(2);
-
-Error error_of(const char* what, int code) {
-  ErrorCode kind = ErrorCode::kIo;
-  if (code == MDB_MAP_FULL || code == MDB_TXN_FULL) kind = ErrorCode::kBusy;
-  if (code == MDB_CORRUPTED || code == MDB_PAGE_NOTFOUND || code == MDB_INVALID ||
-      code == MDB_VERSION_MISMATCH || code == MDB_PANIC || code == MDB_BAD_TXN || code == MDB_BAD_DBI ||
-      code == MDB_INCOMPATIBLE || code == MDB_CURSOR_FULL || code == MDB_PAGE_FULL ||
-      code == MDB_BAD_VALSIZE || code == MDB_KEYEXIST) {
-    kind = ErrorCode::kCorrupt;
-  }
-  return {kind, std::string(what) + ": " + mdb_strerror(code), {}};
-}
 
 MDB_val val(Bytes bytes) {
   return {bytes.size(), const_cast<std::byte*>(bytes.data())};
@@ -45,15 +36,12 @@ Bytes bytes(const MDB_val& value) {
   return {static_cast<const std::byte*>(value.mv_data), value.mv_size};
 }
 
-struct CursorCloser {
-  void operator()(MDB_cursor* cursor) const { mdb_cursor_close(cursor); }
-};
-using Cursor = std::unique_ptr<MDB_cursor, CursorCloser>;
+using Cursor = std::unique_ptr<MDB_cursor, decltype(&mdb_cursor_close)>;
 
 Result<Cursor> open_cursor(MDB_txn* txn, MDB_dbi dbi) {
   MDB_cursor* cursor = nullptr;
   if (const int code = mdb_cursor_open(txn, dbi, &cursor); code != 0) return fail(error_of("cursor", code));
-  return Cursor(cursor);
+  return Cursor(cursor, mdb_cursor_close);
 }
 
 }  // namespace
@@ -160,6 +148,14 @@ struct LmdbEnv::Impl {
     const std::size_t offset = page - map;
     if (page < map || offset >= map_bytes() || offset % page_bytes != 0) return std::nullopt;
     return offset;
+  }
+
+  /// Gives the disk back what pages take; where that cannot be, they stay.
+  void punch(std::uint64_t first, std::uint64_t count) const {
+    mdb_filehandle_t descriptor = -1;
+    if (mdb_env_get_fd(env, &descriptor) != 0) return;
+    (void)::fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                      static_cast<off_t>(first * page_bytes), static_cast<off_t>(count * page_bytes));
   }
 
   bool idle(std::unique_lock<std::mutex>& lock) {
@@ -370,11 +366,26 @@ std::uint64_t LmdbEnv::map_bytes() const {
 void LmdbEnv::forget(Bytes value) const {
   const auto place = impl_->place_of(value);
   const std::uint64_t pages = lmdb_page::pages_of(value.size(), impl_->page_bytes);
-  mdb_filehandle_t descriptor = -1;
-  if (!place || pages < 2 || mdb_env_get_fd(impl_->env, &descriptor) != 0) return;
-  (void)::fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                    static_cast<off_t>(*place + impl_->page_bytes),
-                    static_cast<off_t>((pages - 1) * impl_->page_bytes));
+  if (place && pages > 1) impl_->punch(*place / impl_->page_bytes + 1, pages - 1);
+}
+
+Result<void> LmdbEnv::forget_free_pages() {
+  const std::lock_guard writes(impl_->write_mutex);
+  // Else what a power cut leaves could be a tree that still has these pages.
+  if (const int code = mdb_env_sync(impl_->env, 1); code != 0) return fail(impl_->failed("sync", code));
+  auto view = read();
+  if (!view) return fail(view.error());
+  auto cursor = open_cursor((*view)->impl_->txn, kFreePages);
+  if (!cursor) return fail(cursor.error());
+  for (MDB_val key{}, list{}; mdb_cursor_get(cursor->get(), &key, &list, MDB_NEXT) == 0;) {
+    std::vector<std::uint64_t> pages(list.mv_size / sizeof(std::uint64_t));
+    std::memcpy(pages.data(), list.mv_data, list.mv_size);  // how many, then each, the highest first
+    for (std::size_t i = 1, run = 1; i <= pages[0]; ++i, ++run) {
+      if (i < pages[0] && pages[i + 1] + 1 == pages[i]) continue;
+      impl_->punch(pages[i], std::exchange(run, 0));
+    }
+  }
+  return {};
 }
 
 bool LmdbEnv::trusted() const {

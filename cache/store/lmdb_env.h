@@ -54,6 +54,8 @@ class LmdbEnv {
   /// Gives the disk back what a value takes that has pages of its own, but for the first one: it can be
   /// erased still, and no more. `value` is of a read.
   void forget(Bytes value) const;
+  /// Gives the disk back what pages take that no tree has. No read may be alive.
+  [[nodiscard]] Result<void> forget_free_pages();
   /// Whether the file is still in its place, nobody else has changed it, and no call found it damaged. Else
   /// reading on may be a crash: open it anew, which checks it.
   [[nodiscard]] bool trusted() const;
