@@ -278,13 +278,22 @@ std::size_t Bm25Index::size() const {
 }
 
 std::vector<ScoredDocument> Bm25Index::query(std::string_view text, std::size_t limit) const {
+  return query(std::vector<QueryPart>{{std::string(text)}}, limit);
+}
+
+std::vector<ScoredDocument> Bm25Index::query(std::span<const QueryPart> parts, std::size_t limit) const {
   if (limit == 0 || impl_->slots.empty()) return {};
   std::vector<std::uint32_t> order;  // terms as they first come up in the query
   std::unordered_map<std::uint32_t, double> query_counts;
-  impl_->reader.read(text, [&](std::string_view word) {
-    const std::uint32_t term = impl_->table.find(word);
-    if (term != kNoTerm && ++query_counts[term] == 1) order.push_back(term);
-  });
+  for (const QueryPart& part : parts) {
+    impl_->reader.read(part.text, [&](std::string_view word) {
+      const std::uint32_t term = impl_->table.find(word);
+      if (term == kNoTerm) return;
+      const auto [count, added] = query_counts.try_emplace(term);
+      count->second += part.weight;
+      if (added) order.push_back(term);
+    });
+  }
   const double average_length = std::max(1.0, impl_->total_length / static_cast<double>(impl_->slots.size()));
   std::vector<double> scores(impl_->documents.size());
   for (const std::uint32_t term : order) {

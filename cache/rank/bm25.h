@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,12 @@ struct Bm25Options {
   double k1 = 1.2;
   double b = 0.75;
   double path_weight = 3.0;  // a path word counts as so many content words
+};
+
+/// A piece of a query, each word of which counts as so many.
+struct QueryPart {
+  std::string text;
+  double weight = 1;
 };
 
 struct ScoredDocument {
@@ -38,6 +45,7 @@ class Bm25Index {
   [[nodiscard]] std::size_t size() const;
 
   /// Best first, at most `limit`, only documents with a score above 0; equal scores by id.
+  [[nodiscard]] std::vector<ScoredDocument> query(std::span<const QueryPart> parts, std::size_t limit) const;
   [[nodiscard]] std::vector<ScoredDocument> query(std::string_view text, std::size_t limit) const;
 
  private:

@@ -11,7 +11,6 @@
 #include "base/digest.h"
 #include "cache/chunk/chunk.h"
 #include "cache/chunk/line_ends.h"
-#include "cache/rank/bm25.h"
 
 namespace kvboost::daemon {
 namespace {
@@ -333,6 +332,11 @@ std::string Repository::skip_reason(std::string_view path) const {
 }
 
 std::vector<RankedSpan> Repository::rank_spans(std::string_view query, std::size_t limit) const {
+  return rank_spans(std::vector<cache::QueryPart>{{std::string(query)}}, limit);
+}
+
+std::vector<RankedSpan> Repository::rank_spans(std::span<const cache::QueryPart> query,
+                                               std::size_t limit) const {
   const std::lock_guard lock(impl_->mutex);
   std::vector<RankedSpan> ranked;
   for (const auto& [document, score] : impl_->index.query(query, limit)) {

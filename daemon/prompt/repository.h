@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 
 #include "base/digest.h"
 #include "base/error.h"
+#include "cache/rank/bm25.h"
 #include "cache/track/work_tree.h"
 #include "daemon/prompt/chunk_cache.h"
 
@@ -73,6 +75,8 @@ class Repository {
   [[nodiscard]] std::string skip_reason(std::string_view path) const;
 
   /// Best first.
+  [[nodiscard]] std::vector<RankedSpan> rank_spans(std::span<const cache::QueryPart> query,
+                                                   std::size_t limit) const;
   [[nodiscard]] std::vector<RankedSpan> rank_spans(std::string_view query, std::size_t limit) const;
 
   /// What any file beneath the root but secrets says now, listed or not, with line ends as "\n". The message

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/prompt/file_ranking.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <tuple>
+#include <unordered_map>
+
+namespace kvboost::daemon {
+namespace {
+
+// A file's score is the sum of its spans', each next one counting half. On the 93 bug reports over 15
+// packages that this was tried on, the changed file had a mean reciprocal rank of 0.58 so, 0.51 by the best
+// span alone and 0.49 in an index of whole files; on the issue texts among them 0.46, 0.39 and 0.34. The
+// share of the next span was picked on the same reports, so expect less elsewhere.
+constexpr double kNextSpan = 0.6;
+
+}  // namespace
+
+std::vector<RankedFile> rank_files(std::span<const RankedSpan> spans, const FileFilter& wanted) {
+  struct Sum {
+    std::size_t file = 0;
+    double next = 1;
+  };
+  std::vector<RankedFile> files;
+  std::unordered_map<std::string, Sum> sums;
+  for (const RankedSpan& span : spans) {
+    const auto known = sums.find(span.path);
+    if (known == sums.end() && wanted && !wanted(span.path)) continue;
+    Sum& sum = known == sums.end() ? sums[span.path] : known->second;
+    if (known == sums.end()) {
+      sum.file = files.size();
+      files.push_back({span.path, 0, {}});
+    }
+    files[sum.file].score += sum.next * span.score;
+    files[sum.file].spans.push_back(span);
+    sum.next *= kNextSpan;
+  }
+  std::ranges::sort(files, [](const RankedFile& a, const RankedFile& b) {
+    return std::tie(b.score, a.path) < std::tie(a.score, b.path);
+  });
+  return files;
+}
+
+std::vector<std::size_t> best_chunks(const EncodedFile& file, std::span<const RankedSpan> spans,
+                                     std::size_t most_tokens) {
+  std::vector<double> scores(file.size());
+  for (const RankedSpan& span : spans) {
+    for (std::size_t i = 0; i < file.size(); ++i) {
+      const std::size_t begin = std::max(file[i].span.begin, span.begin);
+      const std::size_t end = std::min(file[i].span.end, span.end);
+      if (begin >= end) continue;
+      scores[i] += span.score * static_cast<double>(end - begin) / static_cast<double>(span.end - span.begin);
+    }
+  }
+  std::vector<std::size_t> order(file.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return scores[i]; });
+  std::vector<std::size_t> chosen;
+  std::size_t tokens = 0;
+  for (const std::size_t i : order) {
+    const std::size_t size = file[i].tokens.size();
+    if (size == 0 || tokens + size > most_tokens) continue;
+    if (!chosen.empty() && scores[i] <= 0) break;
+    tokens += size;
+    chosen.push_back(i);
+  }
+  std::ranges::sort(chosen);
+  return chosen;
+}
+
+}  // namespace kvboost::daemon
