@@ -12,6 +12,7 @@
 #include "cli/cmd_config.h"
 #include "cli/cmd_daemon.h"
 #include "cli/cmd_doctor.h"
+#include "cli/cmd_locate.h"
 #include "cli/cmd_model.h"
 #include "cli/cmd_status.h"
 #include "cli/cmd_warm.h"
@@ -95,6 +96,35 @@ void ask_command(CLI::App& root, Invocation& invocation) {
                "Tell on standard error what was read, reused, and how long it took");
   add_json_flag(app, arguments->json);
   add_table_options(app, invocation, Scope::kRequest, kAnswerGroup);
+}
+
+void locate_command(CLI::App& root, Invocation& invocation) {
+  CLI::App& app =
+      add_command(root, "locate", "Rank the files, and functions in them, that a bug report is about",
+                  "  kvboost locate \"saving twice loses the second file\"\n"
+                  "  kvboost locate --file report.txt --paths src --top 5\n"
+                  "  make 2>&1 | kvboost locate --no-model --format quickfix -");
+  auto arguments = bind(app, invocation, locate);
+  app.add_option("report", arguments->report, "The report; - reads it from standard input")
+      ->type_name("REPORT");
+  app.add_option("-f,--file", arguments->file, "Read the report from a file")->type_name("FILE");
+  app.add_option("-p,--paths", arguments->paths, "Only this file or directory; can be given several times")
+      ->type_name("PATH")
+      ->allow_extra_args(false);  // the report may stand behind it
+  app.add_option("-n,--top", arguments->top, "How many files to name [10]")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--budget", arguments->budget, "Take what is known after so long: 5s, 2m")
+      ->type_name("TIME");
+  app.add_option("--format", arguments->format,
+                 "text, or quickfix: path:line: text, as editors read it [text]")
+      ->check(CLI::IsMember({"text", "quickfix"}))
+      ->type_name("FORMAT");
+  app.add_flag("--all", arguments->all, "Name tests, documents and generated files too");
+  app.add_flag("--no-model", arguments->no_model, "By words alone: milliseconds");
+  app.add_flag("--no-reuse", arguments->no_reuse, "Read every token anew and store nothing, to compare with");
+  app.add_flag("-x,--explain", arguments->explain, "Show each ranking's scores, and how long it all took");
+  add_json_flag(app, arguments->json);
 }
 
 void warm_command(CLI::App& root, Invocation& invocation) {
@@ -320,6 +350,7 @@ CommandLine::CommandLine(std::string version)
   root.set_version_flag("--version", version_, "Show version and build");
   root.footer(exit_code_text());
   ask_command(root, invocation_);
+  locate_command(root, invocation_);
   warm_command(root, invocation_);
   status_command(root, invocation_);
   daemon_command(root, invocation_);

@@ -19,6 +19,7 @@
 #include "cache/store/manifest.h"
 #include "daemon/ask_handler.h"
 #include "daemon/cache_handler.h"
+#include "daemon/locate_handler.h"
 #include "daemon/metrics.h"
 #include "daemon/models/model_catalog.h"
 #include "daemon/net/binder.h"
@@ -90,6 +91,7 @@ class Service {
   ModelHost models_;
   ReuseGate gate_;
   AskHandler ask_;
+  LocateHandler locate_;
   WarmHandler warm_;
   CacheHandler cache_;
   std::optional<Follower> follower_;  // ends its work before that of the two below ends

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "daemon/protocol/cache_methods.h"
+#include "daemon/protocol/locate_methods.h"
 
 namespace kvboost::protocol {
 

@@ -3,10 +3,12 @@
 // codes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "cli/cmd_cache.h"
+#include "cli/cmd_locate.h"
 #include "cli/cmd_status.h"
 #include "cli/cmd_warm.h"
 #include "tests/cli/client_fixture.h"
@@ -94,6 +96,53 @@ TEST_F(CommandsTest, CtrlCEndsAWarmInTheDaemonToo) {
   const Ran ran = run(warm, arguments);
   EXPECT_EQ(ran.code, kExitCancelled);
   EXPECT_TRUE(has(ran.err, "what is computed is kept")) << ran.err;
+}
+
+TEST_F(CommandsTest, LocateNamesFilesAndFunctions) {
+  LocateArguments arguments;
+  arguments.report = "  a report ";
+  arguments.paths = {"a.c", "dir/b.c"};
+  const Ran ran = run(locate, arguments);
+  EXPECT_EQ(ran.code, kExitDone) << ran.err;
+  EXPECT_TRUE(has(ran.out, "1  a.c:7") && has(ran.out, "2  dir/b.c:7") && has(ran.out, "first, second"))
+      << ran.out;
+  EXPECT_EQ(ran.err, "");
+  arguments.format = "quickfix";
+  EXPECT_EQ(run(locate, arguments).out, "a.c:7: a report\ndir/b.c:7: a report\n");
+  arguments.json = true;
+  EXPECT_EQ(json(run(locate, arguments))["files"][1]["path"], "dir/b.c");
+}
+
+TEST_F(CommandsTest, LocateWritesOneLineAFileWhateverItsName) {
+  LocateArguments arguments;
+  arguments.report = "two\nlines";
+  arguments.paths = {"a\nb.c", "odd\xff.c"};
+  arguments.format = "quickfix";
+  const Ran ran = run(locate, arguments);
+  EXPECT_EQ(std::ranges::count(ran.out, '\n'), 2) << ran.out;
+  arguments.json = true;
+  EXPECT_EQ(json(run(locate, arguments))["files"][1]["path"]["base64"], "b2Rk/y5j");
+}
+
+TEST_F(CommandsTest, LocateSaysWhatIsMissing) {
+  LocateArguments arguments;
+  arguments.report = "a report";
+  arguments.budget = "5s";
+  const Ran nothing = run(locate, arguments);
+  EXPECT_EQ(nothing.code, kExitDone);
+  EXPECT_TRUE(has(nothing.err, "no source file has any word") && has(nothing.err, "the budget was over"))
+      << nothing.err;
+  arguments.explain = true;
+  EXPECT_TRUE(has(run(locate, arguments).err, "work tree"));
+  arguments.budget = "soon";
+  EXPECT_EQ(run(locate, arguments).code, kExitUsage);
+  arguments.budget = "";
+  arguments.report = "fail";
+  EXPECT_EQ(run(locate, arguments).code, kExitFailed);
+  for (const std::string& bad : {std::string(), std::string(" \n"), std::string("\xff\xfe\x00junk", 8)}) {
+    arguments.report = bad;
+    EXPECT_EQ(run(locate, arguments).code, kExitUsage) << bad;
+  }
 }
 
 TEST_F(CommandsTest, CacheStatsAndInspect) {

@@ -99,6 +99,35 @@ void bind_warm(Binder& binder, const std::filesystem::path& dir) {
       });
 }
 
+/// `locate` finds the paths that it was given, and says how the report began; "wait" and "fail" as in `ask`.
+void bind_locate(Binder& binder) {
+  using protocol::LocateResult;
+  binder.add<protocol::LocateParams, LocateResult>(
+      "locate", RunOn::kWorker,
+      [](const RequestContext& context, const protocol::LocateParams& params,
+         const Reply<LocateResult>& reply) {
+        if (params.report == "fail") return reply(fail(ErrorCode::kNotFound, "fail: no such directory"));
+        LocateResult result;
+        result.root = params.directory;
+        for (const std::string& path : params.paths) {
+          protocol::LocateFile& file = result.files.emplace_back();
+          file.path = path;
+          file.line = 7;
+          file.text = params.report;
+          file.scores = {{"words", 1.5}};
+          file.functions = {{"first", 7, 9}, {"second", 1, 3}};
+        }
+        context.notify("locate/ranking", protocol::LocateRanking{"words", result.files});
+        if (params.report == "wait") {
+          while (!context.stop().stop_requested()) sleep_a_little();
+          return reply(fail(ErrorCode::kCancelled, "cancelled"));
+        }
+        if (params.budget_s > 0) result.incomplete = "the budget was over";
+        if (params.model) result.model = "m";
+        reply(result);
+      });
+}
+
 void bind_cache(Binder& binder) {
   using namespace protocol;
   binder.add<Nothing, CacheStatsResult>("cache/stats", RunOn::kIo, [](auto, auto, auto reply) {
@@ -160,6 +189,7 @@ int serve(const Flags& flags, StartReport report) {
   Server server(*listener, binder, {.handle_signals = true});
   bind_ask(binder, files->socket.parent_path());
   bind_warm(binder, files->socket.parent_path());
+  bind_locate(binder);
   bind_cache(binder);
   if (flags.contains("crash-on-handshake")) {
     binder.add<protocol::InitializeParams, protocol::InitializeResult>(

@@ -61,6 +61,7 @@ const std::map<std::string, Method>& methods() {
   static const std::map<std::string, Method> kMethods = {
       {"initialize", {again<InitializeParams>, again<InitializeResult>}},
       {"ask", {again<AskParams>, again<AskResult>}},
+      {"locate", {again<LocateParams>, again<LocateResult>}},
       {"status", {again<Nothing>, again<StatusResult>}},
       {"model/list", {again<Nothing>, again<ModelListResult>}},
       {"model/info", {again<ModelInfoParams>, again<ModelInfoResult>}},
@@ -85,7 +86,8 @@ const std::map<std::string, Rewrite>& notifications() {
   static const std::map<std::string, Rewrite> kNotifications = {
       {"ask/progress", again<AskProgress>},     {"ask/token", again<AskToken>},
       {"check/progress", again<CheckProgress>}, {"warm/progress", again<WarmProgress>},
-      {"cache/progress", again<CacheProgress>},
+      {"cache/progress", again<CacheProgress>}, {"locate/progress", again<LocateProgress>},
+      {"locate/ranking", again<LocateRanking>},
   };
   return kNotifications;
 }
