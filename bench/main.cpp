@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/paths.h"
+#include "bench/bugs_command.h"
 #include "bench/chunk_survey.h"
 #include "bench/codec_bench.h"
 #include "bench/engine_bench.h"
@@ -307,6 +308,11 @@ int warm_command(const bench::WarmBench& bench, bool json) {
   return 0;
 }
 
+int bugs_command(bench::BugsCommand command) {
+  const auto done = command.run();
+  return done ? 0 : report(done.error());
+}
+
 int codec_command(const bench::CodecBench& bench, bool json) {
   const auto errors = bench::run_codec_bench(bench);
   if (!errors) return report(errors.error());
@@ -359,6 +365,12 @@ int main(int argc, char** argv) {
   bench::CodecBench codec_bench{.engine = bench};
   auto* codec = app.add_subcommand("codec", "what each codec costs in exactness");
   add_codec_options(*codec, codec_bench, json);
+  bench::BugsCommand bugs_options;
+  bugs_options.bench.common = bench;
+  if (const auto cache = cache_dir()) bugs_options.bench.scratch = *cache;
+  auto* bugs = app.add_subcommand("bugs", "which files a bug report is about: how right, and how fast");
+  add_model_options(*bugs, bugs_options.bench.common);
+  bugs_options.add_options(*bugs);
   std::int32_t tokens = 1500;
   std::string out;
   logits->add_option("--tokens", tokens, "tokens to read")
@@ -374,6 +386,7 @@ int main(int argc, char** argv) {
   }
   if (chunks->parsed()) return chunks_command(survey, json);
   if (reuses->parsed()) return reuse_command(std::move(reuse));
+  if (bugs->parsed()) return bugs_command(std::move(bugs_options));
   if (hits->parsed()) return hit_command(hit, json);
   if (warms->parsed()) return warm_command(warm, json);
   if (store->parsed()) return store_command(store_options, store_model, json);
