@@ -142,8 +142,8 @@ void add_reuse_options(CLI::App& command, ReuseOptions& options) {
       ->capture_default_str();
   command
       .add_option("--policies", reuse.policies,
-                  "exact, none, seam:TOKENS, guided:SHARE, guided:SHARE:FIRST-END (of which layers' "
-                  "attention), or several joined by +")
+                  "prefix-only, exact, none, seam:TOKENS, guided:SHARE, guided:SHARE:FIRST-END (of which "
+                  "layers' attention), blend:SHARE, blend:SHARE:cosine, or several of these joined by +")
       ->delimiter(',')
       ->capture_default_str();
   command.add_option("--codecs", reuse.codecs, "how blocks are stored: bf16, int8, int4")

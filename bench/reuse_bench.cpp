@@ -42,6 +42,7 @@ class Outcomes {
 struct Policy {
   std::string name;
   std::optional<daemon::RepairPolicy> repair;
+  bool prefix_only = false;
 };
 
 class ReuseRun {
@@ -107,6 +108,10 @@ Result<ReuseRun> ReuseRun::prepare(const ReuseBench& bench, Outcomes& outcomes) 
   if (!maker) return fail(maker.error());
   ReuseRun run(bench, std::move(*model), std::move(*maker), outcomes);
   for (const std::string& name : bench.policies) {
+    if (name == "prefix-only") {
+      run.policies_.push_back({name, std::nullopt, true});
+      continue;
+    }
     auto repair = daemon::parse_repair_policy(name);
     if (!repair) return fail(repair.error());
     run.policies_.push_back({name, *repair});
@@ -287,7 +292,8 @@ Result<const Reading*> ReuseRun::full(const ReusePrompt& prompt) {
 
 Result<Reading> ReuseRun::read(const ReusePrompt& prompt, const Policy& policy, daemon::BlockCache& blocks,
                                daemon::LiveSequences& live, std::int32_t greedy) const {
-  const daemon::Reuse reuse{&blocks, model_.fingerprint(), model_.context(), policy.repair};
+  const daemon::Reuse reuse{&blocks, model_.fingerprint(), model_.context(), policy.repair,
+                            policy.prefix_only};
   return model_.read(prompt.plan, &reuse, live, greedy);
 }
 

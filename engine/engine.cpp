@@ -276,6 +276,38 @@ Result<std::vector<float>> Engine::attention_of(Sequence& sequence, std::span<co
   return std::move(share.of_cell);
 }
 
+Result<std::vector<float>> Engine::deviation_of(Sequence& sequence, std::span<const std::int32_t> cells,
+                                                std::int32_t layer, ValueDistance distance,
+                                                std::stop_token stop) {
+  if (layer < 0 || layer >= impl_->spec.n_layers || cells.empty())
+    return fail(ErrorCode::kInvalidArgument, "there is no such layer, or no cell to look at");
+  Sequence::Impl& live = *sequence.impl_;
+  const auto work = Impl::work_of(live.kv, {}, {.repair = cells});
+  if (!work) return fail(work.error());
+  std::vector<float> all;
+  auto result = guarded([&]() -> Result<void> {
+    const auto most = static_cast<std::size_t>(impl_->transformer->most_tokens());
+    for (std::size_t done = 0; done < cells.size(); done = all.size()) {
+      const auto part = [&](const auto& whole) {
+        return std::span(whole).subspan(done, std::min(most, cells.size() - done));
+      };
+      ValueDeviation deviation{layer, distance, {}};
+      const Transformer::Input input{.tokens = part(work->tokens),
+                                     .positions = part(work->positions),
+                                     .cells = part(work->cells),
+                                     .deviation = &deviation,
+                                     .stop = stop};
+      if (!impl_->transformer->forward(live.kv, input)) return fail(ErrorCode::kCancelled, "cancelled");
+      all.insert(all.end(), deviation.of_token.begin(), deviation.of_token.end());
+    }
+    return {};
+  });
+  live.logits.clear();
+  if (result) return all;
+  live.kv.truncate(cells.front());
+  return fail(result.error());
+}
+
 Result<std::vector<float>> Engine::all_logits(Sequence& sequence, std::span<const TokenId> tokens,
                                               std::stop_token stop) {
   return guarded([&]() -> Result<std::vector<float>> {

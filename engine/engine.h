@@ -112,6 +112,9 @@ struct PrefillOptions {
   std::stop_token stop;
 };
 
+/// Of two values, over all heads: their difference's L2 norm, or 1 - the cosine between them.
+enum class ValueDistance { kL2, kCosine };
+
 class Engine {
  public:
   /// `progress` gets 0..1. kNotFound, kCorrupt, kModel (an architecture, tensor type or tokenizer that is not
@@ -145,6 +148,15 @@ class Engine {
   };
   [[nodiscard]] Result<std::vector<float>> attention_of(Sequence& sequence, std::span<const TokenId> tokens,
                                                         const Probe& probe);
+
+  /// How far the values that these cells (ascending) hold in layer `layer` are from what they would be, were
+  /// their tokens read where they stand: (cells.size()), the deviation that CacheBlend (Yao et al., 2025)
+  /// chooses by. Up to that layer the cells hold afterwards what was computed, and the logits are gone. A
+  /// call that fails once it has begun leaves the sequence cut before the first cell. Errors as of prefill.
+  [[nodiscard]] Result<std::vector<float>> deviation_of(Sequence& sequence,
+                                                        std::span<const std::int32_t> cells,
+                                                        std::int32_t layer, ValueDistance distance,
+                                                        std::stop_token stop = {});
 
   /// Logits behind the sequence's last token, float32 (vocabulary). Empty before the first prefill and after
   /// truncate. Borrowed until the sequence's next change.

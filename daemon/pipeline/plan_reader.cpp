@@ -118,13 +118,10 @@ class PlanReader {
     }
   }
 
-  /// The rest of the prompt, and what of the changed chunks is to be repaired, in one pass.
-  Result<void> finish_changed() {
-    const std::int32_t begin = sequence_.size();
-    const auto rest = std::span(prompt_).subspan(begin);
-    const RepairPolicy& policy = *reading_.reuse->repair;
-    const auto start = Clock::now();
-    std::vector<float> attention;
+  /// Cells to repair before the rest of the prompt is read.
+  Result<std::vector<std::int32_t>> select(const RepairPolicy& policy,
+                                           std::span<const engine::TokenId> rest) {
+    std::vector<float> attention, deviation;
     if (policy.guided > 0) {
       const auto layers = static_cast<float>(engine_.spec().n_layers);
       // The end of the rest is the question; a long rest need not be looked at as a whole.
@@ -137,7 +134,30 @@ class PlanReader {
       if (!found) return fail(found.error());
       attention = std::move(*found);
     }
-    const auto cells = cells_to_repair(policy, changed_, attention);
+    if (policy.blend > 0) {
+      std::vector<std::int32_t> cells;
+      for (const ChangedRun& run : changed_) {
+        for (std::int32_t i = 0; i < run.n_tokens; ++i) cells.push_back(run.first + i);
+      }
+      // The first layer's values know nothing of other tokens yet.
+      const std::int32_t layer = std::min(1, engine_.spec().n_layers - 1);
+      const auto distance = policy.cosine ? engine::ValueDistance::kCosine : engine::ValueDistance::kL2;
+      const auto found = engine_.deviation_of(sequence_, cells, layer, distance, reading_.stop);
+      if (!found) return fail(found.error());
+      deviation.resize(sequence_.size());
+      for (std::size_t i = 0; i < cells.size(); ++i) deviation[cells[i]] = (*found)[i];
+    }
+    return cells_to_repair(policy, changed_, {attention, deviation});
+  }
+
+  /// The rest of the prompt, and what of the changed chunks is to be repaired, in one pass.
+  Result<void> finish_changed() {
+    const std::int32_t begin = sequence_.size();
+    const auto rest = std::span(prompt_).subspan(begin);
+    const auto start = Clock::now();
+    const auto selected = select(*reading_.reuse->repair, rest);
+    if (!selected) return fail(selected.error());
+    const std::vector<std::int32_t>& cells = *selected;
     read_.select_ms = ms_since(start);
     for (const std::int32_t cell : cells) {
       const auto part = std::ranges::upper_bound(begins_, cell) - begins_.begin() - 1;

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
 namespace kvboost::daemon {
 namespace {
@@ -39,10 +40,19 @@ bool read_guided(std::string_view value, RepairPolicy& policy) {
   return policy.first_layer >= 0 && policy.first_layer < policy.end_layer && policy.end_layer <= 1;
 }
 
+bool read_blend(std::string_view value, RepairPolicy& policy) {
+  const auto share = take_until(value, ':');
+  policy.cosine = value == "cosine";
+  const bool read_whole = value.empty() || policy.cosine;
+  return policy.blend == 0 && read_whole && read(share, policy.blend) && policy.blend > 0 &&
+         policy.blend <= 1;
+}
+
 bool read_part(std::string_view part, RepairPolicy& policy) {
   const auto kind = take_until(part, ':');
   if (kind == "seam") return read_seam(part, policy);
   if (kind == "guided") return read_guided(part, policy);
+  if (kind == "blend") return read_blend(part, policy);
   return false;
 }
 
@@ -61,8 +71,8 @@ Result<std::optional<RepairPolicy>> parse_repair_policy(std::string_view name) {
   for (std::size_t parts = 1 + std::ranges::count(name, '+'); parts > 0; --parts) {
     if (!read_part(take_until(rest, '+'), policy)) {
       return fail(ErrorCode::kInvalidArgument, "'" + std::string(name) + "' is no repair policy",
-                  "exact, none, seam:TOKENS, guided:SHARE, guided:SHARE:FIRST-END (shares of the layers), or "
-                  "one of each joined by +");
+                  "exact, none, seam:TOKENS, guided:SHARE, guided:SHARE:FIRST-END (shares of the layers), "
+                  "blend:SHARE, blend:SHARE:cosine, or one of each joined by +");
     }
   }
   return policy;
@@ -79,26 +89,30 @@ std::string repair_policy_name(const std::optional<RepairPolicy>& policy) {
     add("guided:" + shortest(policy->guided) +
         (some ? ":" + shortest(policy->first_layer) + "-" + shortest(policy->end_layer) : ""));
   }
+  if (policy->blend > 0) add("blend:" + shortest(policy->blend) + (policy->cosine ? ":cosine" : ""));
   if (policy->seam > 0) add("seam:" + std::to_string(policy->seam));
   return name.empty() ? "none" : name;
 }
 
 std::vector<std::int32_t> cells_to_repair(const RepairPolicy& policy, std::span<const ChangedRun> changed,
-                                          std::span<const float> attention) {
+                                          const CellScores& scores) {
   std::vector<std::int32_t> chosen, others;
   for (const ChangedRun& run : changed) {
     for (std::int32_t i = 0; i < run.n_tokens; ++i)
       (i < policy.seam ? chosen : others).push_back(run.first + i);
   }
-  const std::size_t all = chosen.size() + others.size();
-  const auto wanted =
-      std::min(others.size(), static_cast<std::size_t>(std::ceil(policy.guided * static_cast<float>(all))));
-  if (wanted > 0 && !attention.empty()) {
-    std::ranges::nth_element(others, others.begin() + static_cast<std::ptrdiff_t>(wanted) - 1,
-                             [&](auto a, auto b) { return attention[a] > attention[b]; });
-    chosen.insert(chosen.end(), others.begin(), others.begin() + static_cast<std::ptrdiff_t>(wanted));
+  const auto all = static_cast<float>(chosen.size() + others.size());
+  for (const auto& [share, score] :
+       {std::pair(policy.guided, scores.attention), std::pair(policy.blend, scores.deviation)}) {
+    if (score.empty()) continue;
+    const auto wanted = std::min(others.size(), static_cast<std::size_t>(std::ceil(share * all)));
+    const auto end = others.begin() + static_cast<std::ptrdiff_t>(wanted);
+    std::ranges::nth_element(others, end, [&](auto a, auto b) { return score[a] > score[b]; });
+    chosen.insert(chosen.end(), others.begin(), end);
   }
   std::ranges::sort(chosen);
+  const auto twice = std::ranges::unique(chosen);
+  chosen.erase(twice.begin(), twice.end());
   return chosen;
 }
 

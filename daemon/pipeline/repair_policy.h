@@ -3,7 +3,7 @@
 // were computed behind. Plain values and pure functions, any thread.
 //
 //   name   := "exact" | "none" | part *("+" part)        each kind of part once
-//   part   := "seam:" TOKENS | "guided:" SHARE [":" FIRST "-" END]
+//   part   := "seam:" TOKENS | "guided:" SHARE [":" FIRST "-" END] | "blend:" SHARE [":cosine"]
 //
 // TOKENS: 1 and more. SHARE: above 0, at most 1. FIRST, END: shares of the model's layers.
 #pragma once
@@ -27,6 +27,10 @@ struct RepairPolicy {
   /// Layers [first, end) whose attention guides, as shares of the model's.
   float first_layer = 0;
   float end_layer = 1;
+  /// Share of them whose values in the second layer are farthest from what they would be here, 0 to 1
+  /// (CacheBlend); by the L2 norm, or by the cosine.
+  float blend = 0;
+  bool cosine = false;
 
   bool operator==(const RepairPolicy&) const = default;
 };
@@ -43,9 +47,16 @@ struct ChangedRun {
   std::int32_t n_tokens = 0;
 };
 
-/// Cells to repair, ascending. `attention` as of Engine::attention_of; may be empty when nothing is guided.
+/// What is known of a sequence's cells before any is repaired; each may be empty when the policy does not ask
+/// for it.
+struct CellScores {
+  std::span<const float> attention;  // by cell, as of Engine::attention_of
+  std::span<const float> deviation;  // as of Engine::deviation_of, by cell too; 0 where nothing changed
+};
+
+/// Cells to repair, ascending.
 [[nodiscard]] std::vector<std::int32_t> cells_to_repair(const RepairPolicy& policy,
                                                         std::span<const ChangedRun> changed,
-                                                        std::span<const float> attention);
+                                                        const CellScores& scores);
 
 }  // namespace kvboost::daemon

@@ -82,6 +82,15 @@ void SequenceKv::truncate(std::int32_t size) {
   clear_values_behind(this->size());
 }
 
+/// A value's elements stand pair_of(sizeof(T)) apart, from here on.
+template <class T>
+T* first_of_value(const KvTiles<T>& tiles, std::int32_t head, std::int32_t cell) {
+  constexpr auto kPair = pair_of(sizeof(T));
+  const std::int32_t in_tile = cell % kTileCells;
+  return tiles.values(head, cell / kTileCells) +
+         static_cast<std::ptrdiff_t>(in_tile / kPair) * tiles.head_dim * kPair + in_tile % kPair;
+}
+
 template <class T>
 void write_cell(const KvTiles<T>& tiles, std::int32_t head, std::int32_t cell, const T* key, const T* value) {
   constexpr auto kPair = pair_of(sizeof(T));
@@ -91,13 +100,20 @@ void write_cell(const KvTiles<T>& tiles, std::int32_t head, std::int32_t cell, c
   for (std::int32_t d = 0; d < tiles.head_dim; d += kPair) {
     std::memcpy(keys + static_cast<std::ptrdiff_t>(d) * kTileCells, key + d, sizeof(T) * kPair);
   }
-  T* values = tiles.values(head, tile) +
-              static_cast<std::ptrdiff_t>(in_tile / kPair) * tiles.head_dim * kPair + in_tile % kPair;
+  T* values = first_of_value(tiles, head, cell);
   for (std::int32_t d = 0; d < tiles.head_dim; ++d) values[d * kPair] = value[d];
+}
+
+template <class T>
+void read_value(const KvTiles<T>& tiles, std::int32_t head, std::int32_t cell, T* value) {
+  const T* values = first_of_value(tiles, head, cell);
+  for (std::int32_t d = 0; d < tiles.head_dim; ++d) value[d] = values[d * pair_of(sizeof(T))];
 }
 
 template void write_cell(const KvTiles<BFloat16>&, std::int32_t, std::int32_t, const BFloat16*,
                          const BFloat16*);
 template void write_cell(const KvTiles<float>&, std::int32_t, std::int32_t, const float*, const float*);
+template void read_value(const KvTiles<BFloat16>&, std::int32_t, std::int32_t, BFloat16*);
+template void read_value(const KvTiles<float>&, std::int32_t, std::int32_t, float*);
 
 }  // namespace kvboost::engine

@@ -70,4 +70,8 @@ class SequenceKv {
 template <class T>
 void write_cell(const KvTiles<T>& tiles, std::int32_t head, std::int32_t cell, const T* key, const T* value);
 
+/// Reads one head's value back, head_dim elements.
+template <class T>
+void read_value(const KvTiles<T>& tiles, std::int32_t head, std::int32_t cell, T* value);
+
 }  // namespace kvboost::engine

@@ -70,7 +70,10 @@ class TypedTransformer final : public Transformer {
       layer.qkv.multiply(normed_.data(), rows, qkv_.data());
       finish_heads(layer, n);
       if (input.capture != nullptr) capture(l, n, *input.capture, input.capture_at);
+      const bool compared = input.deviation != nullptr && l == input.deviation->layer;
+      if (compared) compare_values(tiles, input.cells, *input.deviation);
       rotate_heads(local ? local_angles : angles, tiles, input.cells);
+      if (compared) break;
       const bool shared = input.share != nullptr && l >= input.share->first_layer;
       const AttentionCall<T> call{
           queries_.data(),  local ? window : everything,         tiles, spec_.n_heads, spec_.n_kv_heads,
@@ -170,6 +173,10 @@ class TypedTransformer final : public Transformer {
   }
   template <class U>
   U* row(AlignedBuffer<U>& of, std::ptrdiff_t i) const {
+    return of.data() + of.size() / most_tokens_ * i;
+  }
+  template <class U>
+  const U* row(const AlignedBuffer<U>& of, std::ptrdiff_t i) const {
     return of.data() + of.size() / most_tokens_ * i;
   }
 
@@ -284,6 +291,35 @@ class TypedTransformer final : public Transformer {
         }
       }
     });
+  }
+
+  /// Of what `qkv_` has now, and the cells before it is written.
+  void compare_values(const KvTiles<T>& tiles, std::span<const std::int32_t> cells,
+                      ValueDeviation& deviation) const {
+    deviation.of_token.resize(cells.size());
+    parallel_ranges(std::ssize(cells), kTokenGrain, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+      std::vector<T> old(key_width_);
+      for (std::ptrdiff_t i = begin; i < end; ++i) {
+        for (std::int32_t h = 0; h < spec_.n_kv_heads; ++h)
+          read_value(tiles, h, cells[i], old.data() + h * spec_.head_dim);
+        deviation.of_token[i] =
+            distance(old.data(), row(qkv_, i) + query_width_ + key_width_, deviation.distance);
+      }
+    });
+  }
+
+  [[nodiscard]] float distance(const T* a, const T* b, ValueDistance kind) const {
+    float difference = 0, product = 0, a_square = 0, b_square = 0;
+    for (std::int32_t d = 0; d < key_width_; ++d) {
+      const float x = to_float(a[d]), y = to_float(b[d]);
+      difference += (x - y) * (x - y);
+      product += x * y;
+      a_square += x * x;
+      b_square += y * y;
+    }
+    if (kind == ValueDistance::kL2) return std::sqrt(difference);
+    const float norms = std::sqrt(a_square * b_square);
+    return norms > 0 ? 1 - product / norms : 0;
   }
 
   void activate(std::int32_t n) {

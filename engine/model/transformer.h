@@ -23,6 +23,13 @@ struct AttentionShare {
   std::vector<float> of_cell;  // (cells before the forward): sums over tokens, heads and layers
 };
 
+/// How far the values of the tokens of a forward are from those that their cells held.
+struct ValueDeviation {
+  std::int32_t layer = 0;
+  ValueDistance distance = ValueDistance::kL2;
+  std::vector<float> of_token;
+};
+
 class Transformer {
  public:
   virtual ~Transformer() = default;
@@ -41,6 +48,7 @@ class Transformer {
     std::int32_t capture_at = 0;          // ... from its token `capture_at` on
     std::int32_t end_layer = 0;           // 0: through all
     AttentionShare* share = nullptr;
+    ValueDeviation* deviation = nullptr;  // when set, all ends with what its layer writes
     std::stop_token stop;
   };
   /// Runs tokens through all layers: writes their cells, each seeing those up to its own. The caller commits

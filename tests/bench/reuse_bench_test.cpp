@@ -190,6 +190,7 @@ class RealModel : public testing::Test {
     const char* model = std::getenv("KVBOOST_TEST_MODEL");
     if (model == nullptr) GTEST_SKIP() << "KVBOOST_TEST_MODEL is not set";
     bench_.common.model = model;
+    bench_.common.threads = 1;  // more of them wait for each other where other tests run
     for (const char* file : {"answer.cpp", "block_cache.cpp", "live_sequences.cpp", "plan_reader.cpp",
                              "resolver.cpp", "scheduler.cpp"}) {
       const auto text = sample_text(std::filesystem::path(KVBOOST_SOURCE_DIR) / "daemon" / "pipeline" / file);

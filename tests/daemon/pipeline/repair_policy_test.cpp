@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
+#include <utility>
+#include <vector>
+
 namespace kvboost::daemon {
 namespace {
 
@@ -10,18 +14,23 @@ using Cells = std::vector<std::int32_t>;
 
 const std::vector<ChangedRun> kChanged{{10, 4}, {20, 6}};
 
-std::vector<float> attention() {
+std::vector<float> by_cell(std::initializer_list<std::pair<std::int32_t, float>> scored) {
   std::vector<float> of_cell(30);
-  of_cell[5] = 9;  // not changed: never repaired
-  of_cell[23] = 3;
-  of_cell[13] = 2;
-  of_cell[20] = 1;
+  for (const auto& [cell, score] : scored) of_cell[cell] = score;
   return of_cell;
 }
 
+// Cell 5 is not changed: never repaired.
+const std::vector<float> kAttention = by_cell({{5, 9}, {23, 3}, {13, 2}, {20, 1}});
+const std::vector<float> kDeviation = by_cell({{11, 5}, {23, 4}, {25, 3}});
+
+CellScores scores() {
+  return {kAttention, kDeviation};
+}
+
 TEST(CellsToRepair, NoneForNothing) {
-  EXPECT_TRUE(cells_to_repair({}, kChanged, attention()).empty());
-  EXPECT_TRUE(cells_to_repair({.seam = 8, .guided = 0.5F}, {}, attention()).empty());
+  EXPECT_TRUE(cells_to_repair({}, kChanged, scores()).empty());
+  EXPECT_TRUE(cells_to_repair({.seam = 8, .guided = 0.5F}, {}, scores()).empty());
 }
 
 TEST(CellsToRepair, TheSeamOfEachRun) {
@@ -30,14 +39,22 @@ TEST(CellsToRepair, TheSeamOfEachRun) {
 }
 
 TEST(CellsToRepair, WhatTheQuestionAttendsToMost) {
-  EXPECT_EQ(cells_to_repair({.guided = 0.2F}, kChanged, attention()), (Cells{13, 23}));
-  EXPECT_EQ(cells_to_repair({.guided = 0.21F}, kChanged, attention()), (Cells{13, 20, 23}));
-  EXPECT_EQ(cells_to_repair({.guided = 1}, kChanged, attention()).size(), 10U);
+  EXPECT_EQ(cells_to_repair({.guided = 0.2F}, kChanged, scores()), (Cells{13, 23}));
+  EXPECT_EQ(cells_to_repair({.guided = 0.21F}, kChanged, scores()), (Cells{13, 20, 23}));
+  EXPECT_EQ(cells_to_repair({.guided = 1}, kChanged, scores()).size(), 10U);
+}
+
+TEST(CellsToRepair, WhatIsFarthestOff) {
+  EXPECT_EQ(cells_to_repair({.blend = 0.2F}, kChanged, scores()), (Cells{11, 23}));
+  EXPECT_EQ(cells_to_repair({.blend = 0.3F}, kChanged, scores()), (Cells{11, 23, 25}));
+  EXPECT_EQ(cells_to_repair({.blend = 1}, kChanged, scores()).size(), 10U);
 }
 
 TEST(CellsToRepair, UnionsTakeEachCellOnce) {
-  EXPECT_EQ(cells_to_repair({.seam = 1, .guided = 0.2F}, kChanged, attention()), (Cells{10, 13, 20, 23}));
-  EXPECT_EQ(cells_to_repair({.seam = 9, .guided = 1}, kChanged, attention()).size(), 10U);
+  EXPECT_EQ(cells_to_repair({.guided = 0.2F, .blend = 0.2F}, kChanged, scores()), (Cells{11, 13, 23}));
+  EXPECT_EQ(cells_to_repair({.guided = 1, .blend = 1}, kChanged, scores()).size(), 10U);
+  EXPECT_EQ(cells_to_repair({.seam = 1, .guided = 0.2F}, kChanged, scores()), (Cells{10, 13, 20, 23}));
+  EXPECT_EQ(cells_to_repair({.seam = 9, .guided = 1}, kChanged, scores()).size(), 10U);
 }
 
 TEST(RepairPolicyName, SaysWhatIsRepaired) {
@@ -47,12 +64,15 @@ TEST(RepairPolicyName, SaysWhatIsRepaired) {
   EXPECT_EQ(parsed("seam:16"), (RepairPolicy{.seam = 16}));
   EXPECT_EQ(parsed("guided:0.08"), (RepairPolicy{.guided = 0.08F}));
   EXPECT_EQ(parsed("guided:1:0.2-0.5"), (RepairPolicy{.guided = 1, .first_layer = 0.2F, .end_layer = 0.5F}));
+  EXPECT_EQ(parsed("blend:0.15"), (RepairPolicy{.blend = 0.15F}));
+  EXPECT_EQ(parsed("blend:0.15:cosine"), (RepairPolicy{.blend = 0.15F, .cosine = true}));
   EXPECT_EQ(parsed("seam:8+guided:0.08"), (RepairPolicy{.seam = 8, .guided = 0.08F}));
 }
 
 TEST(RepairPolicyName, IsReadBackAsItIsWritten) {
-  for (const char* name : {"exact", "none", "seam:16", "guided:0.08", "guided:0.08:0.2-0.5",
-                           "guided:1:0-0.25", "guided:0.08+seam:8"}) {
+  for (const char* name :
+       {"exact", "none", "seam:16", "guided:0.08", "guided:0.08:0.2-0.5", "guided:1:0-0.25",
+        "guided:0.08+seam:8", "blend:0.15:cosine", "guided:0.5+blend:0.15+seam:8"}) {
     EXPECT_EQ(repair_policy_name(parse_repair_policy(name).value()), name);
   }
 }
@@ -84,6 +104,10 @@ TEST(RepairPolicyName, AnythingElseIsRefused) {
                            "guided:0.1:-0.1-1",
                            "guided:0.1:0-1:2",
                            "guided:0.1+guided:0.2",
+                           "blend:0",
+                           "blend:2",
+                           "blend:0.1:sine",
+                           "blend:0.1+blend:0.1:cosine",
                            "seam: 1"}) {
     const auto refused = parse_repair_policy(name);
     ASSERT_FALSE(refused.has_value()) << name;

@@ -254,7 +254,7 @@ TEST_P(NothingLeft, IsStillAnswered) {
   Reuse names = reuse(blocks);
   warm(plan({part_of(PartKind::kLiteral, 5, 9)}), names);
   for (const bool repairs : {false, true}) {
-    if (repairs) names.repair = RepairPolicy{.seam = 4, .guided = 0.5F};
+    if (repairs) names.repair = RepairPolicy{.seam = 4, .guided = 0.4F, .blend = 0.2F};
     expect_an_answer(plan({}), names);                                   // exactly the warmed text
     expect_an_answer(plan({part_of(PartKind::kLiteral, 0, 9)}), names);  // an empty question
     expect_an_answer(plan({part_of(PartKind::kLiteral, 1, 9)}), names);  // one token

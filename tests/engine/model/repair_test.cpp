@@ -2,6 +2,9 @@
 // Repair as a partial forward, and what tokens attend to.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
 #include <numeric>
 
 #include "engine/cpu.h"
@@ -136,6 +139,78 @@ TEST_P(RepairBothTypes, TellsWhatTokensAttendTo) {
   }
   EXPECT_FALSE(engine->attention_of(sequence, question, {.first_layer = layers}).has_value());
   EXPECT_FALSE(engine->attention_of(sequence, question, {.end_layer = layers + 1}).has_value());
+}
+
+std::vector<std::int32_t> numbers(std::int32_t first, std::int32_t end) {
+  std::vector<std::int32_t> all(end - first);
+  std::iota(all.begin(), all.end(), first);
+  return all;
+}
+
+std::vector<float> wide(const std::uint16_t* bits, std::size_t n) {
+  std::vector<float> values(n);
+  for (std::size_t i = 0; i < n; ++i)
+    values[i] = std::bit_cast<float>(static_cast<std::uint32_t>(bits[i]) << 16);
+  return values;
+}
+
+// Against the values of the chunk alone and of a full read, as they are captured.
+TEST_P(RepairBothTypes, TellsHowFarValuesAreOff) {
+  LoadedEngine engine({}, GetParam());
+  Stitched stitched = stitch(engine, 2);
+  KvBlock alone, read;
+  PrefillOptions options;
+  options.capture = &alone;
+  (void)engine.read(std::span(stitched.tokens).last(50), options);
+  options.capture = &read;
+  (void)engine.read(stitched.tokens, options);
+  auto copy = stitched.sequence.fork(100);
+  const auto l2 = engine->deviation_of(stitched.sequence, numbers(0, 100), 1, ValueDistance::kL2);
+  const auto cosine = engine->deviation_of(copy, numbers(0, 100), 1, ValueDistance::kCosine);
+  ASSERT_TRUE(l2 && cosine);
+  ASSERT_EQ(l2->size(), 100U);
+  const std::size_t width = read.shape.row();
+  for (std::size_t i = 0; i < 100; ++i) {
+    if (i < 50) {  // nothing stands before them that did not before
+      EXPECT_LT((*l2)[i], 0.05F);
+      EXPECT_LT((*cosine)[i], 0.01F);
+      continue;
+    }
+    const auto a = wide(alone.values(1) + (i - 50) * width, width);
+    const auto b = wide(read.values(1) + i * width, width);
+    float square = 0, product = 0, norm_a = 0, norm_b = 0;
+    for (std::size_t d = 0; d < width; ++d) {
+      square += (a[d] - b[d]) * (a[d] - b[d]);
+      product += a[d] * b[d];
+      norm_a += a[d] * a[d];
+      norm_b += b[d] * b[d];
+    }
+    EXPECT_NEAR((*l2)[i], std::sqrt(square), 0.05F);
+    EXPECT_NEAR((*cosine)[i], 1 - product / std::sqrt(norm_a * norm_b), 0.02F);
+  }
+  EXPECT_GT(std::ranges::max(*l2), 0.2F);
+  EXPECT_TRUE(engine->logits(stitched.sequence).empty());
+}
+
+TEST_P(RepairBothTypes, ALookAtValuesThatFailsLeavesNoMixture) {
+  LoadedEngine engine({}, GetParam());
+  Stitched stitched = stitch(engine, 2);
+  Sequence& sequence = stitched.sequence;
+  const auto look = [&](const std::vector<std::int32_t>& cells, std::int32_t layer,
+                        std::stop_token stop = {}) {
+    return engine->deviation_of(sequence, cells, layer, ValueDistance::kL2, std::move(stop));
+  };
+  const std::int32_t layers = engine->spec().n_layers;
+  for (const auto& refused :
+       {look({}, 0), look({1}, -1), look({1}, layers), look({100}, 0), look({2, 1}, 0)}) {
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+  }
+  EXPECT_EQ(sequence.size(), 100);
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(look({60, 70}, 1, stop.get_token()).error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(sequence.size(), 60);
 }
 
 }  // namespace
