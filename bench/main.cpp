@@ -135,6 +135,11 @@ void add_reuse_options(CLI::App& command, ReuseOptions& options) {
   command.add_option("--tokens", reuse.tokens, "tokens of a prompt, about")
       ->check(positive)
       ->capture_default_str();
+  command
+      .add_option("--neighbours", reuse.neighbours,
+                  "compute blocks behind so many tokens of files that are in no prompt")
+      ->check(CLI::Range(0, 100'000))
+      ->capture_default_str();
   command.add_option("--seed", reuse.seed, "of the choice of files, orders and questions")
       ->capture_default_str();
   command.add_option("--greedy", reuse.greedy, "tokens of the answer that are compared; 0: none")

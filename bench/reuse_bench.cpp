@@ -102,9 +102,12 @@ Result<ReuseRun> ReuseRun::prepare(const ReuseBench& bench, Outcomes& outcomes) 
   auto model = BenchModel::load(bench.common);
   if (!model) return fail(model.error());
   const auto many = static_cast<std::size_t>(std::max(3 * bench.files, std::min(64, bench.prompts)));
-  auto maker =
-      PromptMaker::make(**repository, model->chat(), model->engine().tokenizer(), model->context(),
-                        {.files = bench.files, .tokens = bench.tokens, .pool = many, .seed = bench.seed});
+  auto maker = PromptMaker::make(**repository, model->chat(), model->engine().tokenizer(), model->context(),
+                                 {.files = bench.files,
+                                  .tokens = bench.tokens,
+                                  .pool = many,
+                                  .neighbours = bench.neighbours,
+                                  .seed = bench.seed});
   if (!maker) return fail(maker.error());
   ReuseRun run(bench, std::move(*model), std::move(*maker), outcomes);
   for (const std::string& name : bench.policies) {
@@ -139,7 +142,7 @@ Result<void> ReuseRun::warm() {
 
 /// Computes the file's blocks once, for all codecs.
 Result<void> ReuseRun::warm(const PromptFile& file) {
-  const auto run = model_.compute(file.group);
+  const auto run = model_.compute(maker_.warmed(file));
   if (!run) return fail(run.error());
   for (StoredBlocks& blocks : stored_) {
     if (auto added = blocks.add(*run); !added) return added;

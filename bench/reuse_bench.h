@@ -27,6 +27,7 @@ struct ReuseBench {
   std::int32_t prompts = 12;
   std::int32_t files = 8;      // in a prompt
   std::int32_t tokens = 6500;  // of a prompt, about
+  std::size_t neighbours = 0;  // tokens of other files that blocks are computed behind
   std::uint32_t seed = 1;
   std::int32_t greedy = 32;             // tokens of the answer that are compared; 0: none
   std::vector<std::string> policies{};  // names, as in repair_policy.h

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <ranges>
 #include <utility>
 
 #include "bench/source_names.h"
@@ -24,7 +25,8 @@ constexpr std::array<std::pair<Scenario, const char*>, 8> kScenarios = {{{Scenar
 constexpr std::size_t kChoices = 4;
 constexpr std::size_t kOpenEvery = 4;  // one question in so many is open
 constexpr std::size_t kWhole = std::numeric_limits<std::size_t>::max();
-constexpr int kTries = 200;  // to find a question that was not asked yet
+constexpr std::size_t kOfNeighbour = 400;  // tokens
+constexpr int kTries = 200;                // to find a question that was not asked yet
 
 template <typename T>
 const T& any_of(const std::vector<T>& all, std::mt19937& random) {
@@ -68,10 +70,15 @@ Result<PromptMaker> PromptMaker::make(const daemon::Repository& repository, cons
   const auto tokens = static_cast<std::size_t>(options.tokens / options.files);
   std::vector<PromptFile> files;
   for (const std::string& path : paths) {
-    if (files.size() == options.pool) break;
+    const bool for_prompts = files.size() < options.pool;
+    if (!for_prompts && maker.neighbours_.size() == options.neighbours) break;
     auto text = repository.read(path);
     if (!text || text->size() > 200'000) continue;
-    auto file = maker.cut(path, std::move(*text), tokens, kWhole);
+    auto file = maker.cut(path, std::move(*text), for_prompts ? tokens : kOfNeighbour, kWhole);
+    if (!for_prompts) {
+      maker.add_neighbour(file);
+      continue;
+    }
     if (2 * file.tokens() >= tokens && !lines_in(file.taken()).empty()) files.push_back(std::move(file));
   }
   if (files.size() < std::max<std::size_t>(static_cast<std::size_t>(options.files), kChoices)) {
@@ -79,8 +86,32 @@ Result<PromptMaker> PromptMaker::make(const daemon::Repository& repository, cons
                 "only " + std::to_string(files.size()) + " files are long enough for such prompts",
                 "take fewer --tokens, or another repository");
   }
+  if (maker.neighbours_.size() < options.neighbours) {
+    return fail(
+        ErrorCode::kInvalidArgument,
+        "the files that no prompt takes have only " + std::to_string(maker.neighbours_.size()) + " tokens",
+        "take fewer --neighbours, or a larger repository");
+  }
   maker.files_ = std::make_shared<const std::vector<PromptFile>>(std::move(files));
   return maker;
+}
+
+void PromptMaker::add_neighbour(const PromptFile& file) {
+  for (const daemon::BlockPart& part : file.group | std::views::drop(1)) {
+    const auto room = std::min(options_.neighbours - neighbours_.size(), part.tokens.size());
+    neighbours_.insert(neighbours_.end(), part.tokens.begin(),
+                       part.tokens.begin() + static_cast<std::ptrdiff_t>(room));
+  }
+}
+
+daemon::BlockGroup PromptMaker::warmed(const PromptFile& file) const {
+  if (neighbours_.empty()) return file.group;
+  daemon::BlockGroup group{file.group.front()};
+  group.push_back({neighbours_, {}, {}});
+  group.insert(group.end(), file.group.begin() + 1, file.group.end());
+  cache::KeyChain chain(context_);
+  for (daemon::BlockPart& part : group) part.key = chain.next(part.tokens);
+  return group;
 }
 
 /// The chunks of the file's first group whose middle is before `end`, and that have about `tokens` together.

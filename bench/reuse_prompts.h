@@ -53,6 +53,7 @@ struct PromptOptions {
   std::int32_t files = 8;      // in a prompt
   std::int32_t tokens = 6500;  // of a prompt, about
   std::size_t pool = 24;       // files to choose from
+  std::size_t neighbours = 0;  // tokens of other files that blocks are computed behind
   std::uint32_t seed = 1;
 };
 
@@ -65,6 +66,10 @@ class PromptMaker {
                                                 const PromptOptions& options);
 
   [[nodiscard]] const std::vector<PromptFile>& files() const { return *files_; }
+
+  /// What is to be computed for the file's blocks: its group, or that with files between header and opening
+  /// that are in no prompt.
+  [[nodiscard]] daemon::BlockGroup warmed(const PromptFile& file) const;
 
   /// A base and its successors. Their questions were in no prompt before; kInvalidArgument when the files
   /// give no more.
@@ -85,6 +90,7 @@ class PromptMaker {
               const PromptOptions& options)
       : chat_(&chat), tokenizer_(&tokenizer), context_(context), options_(options), random_(options.seed) {}
 
+  void add_neighbour(const PromptFile& file);
   [[nodiscard]] PromptFile cut(const std::string& path, std::string text, std::size_t tokens,
                                std::size_t end) const;
   [[nodiscard]] Result<Question> ask(const Order& files);
@@ -97,6 +103,7 @@ class PromptMaker {
   Digest context_;
   PromptOptions options_;
   std::mt19937 random_;
+  std::vector<engine::TokenId> neighbours_;
   std::shared_ptr<const std::vector<PromptFile>> files_;  // stays where it is when the maker moves
   std::set<std::string> asked_;
   std::size_t n_asked_ = 0;

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <initializer_list>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -191,18 +192,23 @@ class RealModel : public testing::Test {
     if (model == nullptr) GTEST_SKIP() << "KVBOOST_TEST_MODEL is not set";
     bench_.common.model = model;
     bench_.common.threads = 1;  // more of them wait for each other where other tests run
-    for (const char* file : {"answer.cpp", "block_cache.cpp", "live_sequences.cpp", "plan_reader.cpp",
-                             "resolver.cpp", "scheduler.cpp"}) {
-      const auto text = sample_text(std::filesystem::path(KVBOOST_SOURCE_DIR) / "daemon" / "pipeline" / file);
-      ASSERT_TRUE(text.has_value());
-      tree_.write(std::string("src/") + file, *text);
-    }
+    add({"answer.cpp", "block_cache.cpp", "live_sequences.cpp", "plan_reader.cpp", "resolver.cpp",
+         "scheduler.cpp"});
     bench_.repository = tree_.root() / "src";
     bench_.directory = tree_.root() / "blocks";
     bench_.prompts = 1;
     bench_.files = 4;
     bench_.tokens = 900;
     bench_.greedy = 2;
+  }
+
+  /// Files of ours to the repository.
+  void add(std::initializer_list<const char*> files) {
+    for (const char* file : files) {
+      const auto text = sample_text(std::filesystem::path(KVBOOST_SOURCE_DIR) / "daemon" / "pipeline" / file);
+      ASSERT_TRUE(text.has_value());
+      tree_.write(std::string("src/") + file, *text);
+    }
   }
 
   const test::ScratchTree tree_;
@@ -314,6 +320,23 @@ TEST_F(RealModel, ASmallRunMeasuresReuse) {
   EXPECT_GT(of("edited", "none", "bf16", "ram").tokens_repaired, 0);  // the chunk that was edited
   EXPECT_LT(of("edited", "none", "bf16", "ram").tokens_repaired,
             of("edited", "exact", "bf16", "ram").tokens_repaired);
+}
+
+// Behind text that no prompt has no block but the header's is exact.
+TEST_F(RealModel, BlocksCanBeComputedBehindNeighbours) {
+  bench_.greedy = 0;
+  bench_.neighbours = 100;
+  bench_.policies = {"seam:1"};
+  bench_.codecs = {cache::Codec::kBf16};
+  bench_.tiers = {Tier::kRam};
+  EXPECT_EQ(run_reuse_bench(bench_).error().code, ErrorCode::kInvalidArgument);  // no other files
+  add({"block_cache.h", "follower.cpp", "model_host.cpp", "repair_policy.cpp", "reuse_gate.cpp",
+       "reuse_trial.cpp", "warm_pass.cpp", "warmer.cpp"});
+  std::map<ReuseRow, ReuseOutcome> seen;
+  const auto figures = run_reuse_bench(
+      bench_, [&](const ReuseRow& row, const ReuseOutcome& outcome) { seen.emplace(row, outcome); });
+  ASSERT_TRUE(figures.has_value()) << figures.error().text();
+  EXPECT_EQ(seen.at({"shuffled", "seam:1", "bf16", "ram"}).tokens_repaired, 4);  // the first file's as well
 }
 
 TEST_F(RealModel, HitsAndMissesAreTold) {
