@@ -3,7 +3,6 @@
 // must not. Exit codes: 0 done, 1 failed, 2 wrong use.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <string>
@@ -18,8 +17,7 @@
 #include "bench/hit_bench.h"
 #include "bench/logits_dump.h"
 #include "bench/measurement.h"
-#include "bench/reuse_bench.h"
-#include "bench/reuse_picture.h"
+#include "bench/reuse_command.h"
 #include "bench/store_bench.h"
 #include "bench/warm_bench.h"
 
@@ -93,17 +91,6 @@ void add_chunk_options(CLI::App& command, bench::ChunkSurvey& survey, bool& json
   command.add_flag("--json", json, "one JSON object a line instead of a table");
 }
 
-struct ReuseOptions {
-  bench::ReuseBench bench;
-  std::vector<std::string> scenarios;  // names; empty: the shuffled prompts, with a peer all
-  std::string details;
-  std::string picture;
-  bool json = false;
-};
-
-const std::map<std::string, cache::Codec> kCodecs = {
-    {"bf16", cache::Codec::kBf16}, {"int8", cache::Codec::kInt8}, {"int4", cache::Codec::kInt4}};
-
 void add_hit_options(CLI::App& command, bench::HitBench& hit, bool& json) {
   add_common_options(command, hit.common);
   command.add_option("--dir", hit.directory, "where to store blocks: on the disk that is to be measured")
@@ -115,61 +102,6 @@ void add_hit_options(CLI::App& command, bench::HitBench& hit, bool& json) {
       ->delimiter(',')
       ->check(CLI::Range(64, 1'000'000));
   command.add_flag("--json", json, "one JSON object a line instead of a table");
-}
-
-void add_reuse_options(CLI::App& command, ReuseOptions& options) {
-  static const std::map<std::string, bench::Tier> kTiers = {
-      {"ram", bench::Tier::kRam}, {"disk", bench::Tier::kDisk}, {"cold", bench::Tier::kCold}};
-  bench::ReuseBench& reuse = options.bench;
-  add_model_options(command, reuse.common);
-  const auto positive = CLI::Range(1, 1'000'000);
-  command.add_option("--repository", reuse.repository, "whose files the prompts are made of")
-      ->check(CLI::ExistingDirectory)
-      ->capture_default_str();
-  command.add_option("--dir", reuse.directory, "where to store blocks: on the disk that is to be measured")
-      ->capture_default_str();
-  command.add_option("--prompts", reuse.prompts, "how many")->check(positive)->capture_default_str();
-  command.add_option("--files", reuse.files, "files in a prompt")
-      ->check(CLI::Range(4, 1000))
-      ->capture_default_str();
-  command.add_option("--tokens", reuse.tokens, "tokens of a prompt, about")
-      ->check(positive)
-      ->capture_default_str();
-  command
-      .add_option("--neighbours", reuse.neighbours,
-                  "compute blocks behind so many tokens of files that are in no prompt")
-      ->check(CLI::Range(0, 100'000))
-      ->capture_default_str();
-  command.add_option("--seed", reuse.seed, "of the choice of files, orders and questions")
-      ->capture_default_str();
-  command.add_option("--greedy", reuse.greedy, "tokens of the answer that are compared; 0: none")
-      ->check(CLI::Range(0, 1000))
-      ->capture_default_str();
-  command
-      .add_option("--policies", reuse.policies,
-                  "prefix-only, exact, none, seam:TOKENS, guided:SHARE, guided:SHARE:FIRST-END (of which "
-                  "layers' attention), blend:SHARE, blend:SHARE:cosine, or several of these joined by +")
-      ->delimiter(',')
-      ->capture_default_str();
-  command.add_option("--codecs", reuse.codecs, "how blocks are stored: bf16, int8, int4")
-      ->delimiter(',')
-      ->transform(CLI::CheckedTransformer(kCodecs));
-  command.add_option("--tiers", reuse.tiers, "where they come from: ram, disk (after a restart), cold")
-      ->delimiter(',')
-      ->transform(CLI::CheckedTransformer(kTiers));
-  command
-      .add_option("--scenarios", options.scenarios,
-                  "shuffled, same, question, edited, deleted, dropped, restart, noise, or all; "
-                  "without this: shuffled, and with --peer all but noise")
-      ->delimiter(',')
-      ->check(CLI::IsMember(
-          {"shuffled", "same", "question", "edited", "deleted", "dropped", "restart", "noise", "all"}));
-  command.add_option("--peer", reuse.common.peer,
-                     "ask llama.cpp the same: 'python', the path of a Python interpreter that has llama_cpp, "
-                     "or a command of your own (bench/reuse_peer.h)");
-  command.add_flag("--json", options.json, "one JSON object a line instead of a table");
-  command.add_option("--details", options.details, "file for one JSON object a prompt and way of reading it");
-  command.add_option("--picture", options.picture, "file for an SVG: time against KL, a point a policy");
 }
 
 struct StoreOptions {
@@ -247,43 +179,9 @@ int chunks_command(const bench::ChunkSurvey& survey, bool json) {
   return 0;
 }
 
-std::vector<bench::Scenario> scenarios_of(const ReuseOptions& options) {
-  std::vector<std::string> names = options.scenarios;
-  const bool all = std::ranges::find(names, "all") != names.end();
-  if (names.empty()) names = {"shuffled"};
-  if (all || (options.scenarios.empty() && !options.bench.common.peer.empty()))
-    names = {"shuffled", "same", "question", "edited", "deleted", "dropped", "restart"};
-  if (all) names.emplace_back("noise");
-  std::vector<bench::Scenario> scenarios;
-  for (const std::string& name : names) {
-    if (const auto scenario = bench::scenario_of(name)) scenarios.push_back(*scenario);
-  }
-  return scenarios;
-}
-
-int reuse_command(ReuseOptions options) {
-  options.bench.scenarios = scenarios_of(options);
-  std::ofstream details;
-  if (!options.details.empty()) {
-    details.open(options.details);
-    if (!details) return report({ErrorCode::kIo, "cannot write " + options.details, ""});
-  }
-  const auto figures = bench::run_reuse_bench(
-      options.bench, [&](const bench::ReuseRow& row, const bench::ReuseOutcome& outcome) {
-        if (details.is_open()) bench::print_outcome_json(details, row, outcome);
-      });
-  if (!figures) return report(figures.error());
-  if (options.json) {
-    for (const bench::ReuseFigures& f : *figures) bench::print_reuse_json(std::cout, f);
-  } else {
-    bench::print_reuse_table(std::cout, *figures);
-    bench::print_reuse_against_peer(std::cout, *figures);
-  }
-  if (options.picture.empty()) return 0;
-  std::ofstream picture(options.picture);
-  picture << bench::reuse_picture(*figures);
-  picture.close();
-  return picture ? 0 : report({ErrorCode::kIo, "cannot write " + options.picture, ""});
+int reuse_command(const bench::ReuseCommand& command) {
+  const auto done = command.run();
+  return done ? 0 : report(done.error());
 }
 
 int hit_command(const bench::HitBench& bench, bool json) {
@@ -349,13 +247,14 @@ int main(int argc, char** argv) {
   bench::ChunkSurvey survey{.model = bench.model, .paths = {}, .options = {}};
   auto* chunks = app.add_subcommand("chunks", "how the files of repositories are cut into chunks");
   add_chunk_options(*chunks, survey, json);
-  ReuseOptions reuse;
+  bench::ReuseCommand reuse;
   reuse.bench.common = bench;
   reuse.bench.repository = bench.text;
   reuse.bench.policies = {"none", "seam:16", "guided:0.08", "guided:0.15", "exact"};
   if (const auto cache = cache_dir()) reuse.bench.directory = *cache;
   auto* reuses = app.add_subcommand("reuse", "time to first token with stored blocks, and what that costs");
-  add_reuse_options(*reuses, reuse);
+  add_model_options(*reuses, reuse.bench.common);
+  reuse.add_options(*reuses);
   bench::HitBench hit{.common = bench, .directory = reuse.bench.directory};
   auto* hits = app.add_subcommand("hit", "whether looking for stored blocks ever costs time");
   add_hit_options(*hits, hit, json);
@@ -390,7 +289,7 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   if (chunks->parsed()) return chunks_command(survey, json);
-  if (reuses->parsed()) return reuse_command(std::move(reuse));
+  if (reuses->parsed()) return reuse_command(reuse);
   if (bugs->parsed()) return bugs_command(std::move(bugs_options));
   if (hits->parsed()) return hit_command(hit, json);
   if (warms->parsed()) return warm_command(warm, json);
