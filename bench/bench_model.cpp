@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "base/duration.h"
 #include "cache/key/chunk_key.h"
 
 namespace kvboost::bench {
@@ -15,13 +16,6 @@ using Clock = std::chrono::steady_clock;
 
 }  // namespace
 
-BenchModel::BenchModel(std::unique_ptr<engine::Engine> engine)
-    : engine_(std::move(engine)),
-      chat_(std::make_unique<daemon::ChatTemplate>(
-          daemon::ChatTemplate::detect(engine_->tokenizer(), engine_->info().context))),
-      fingerprint_(sha256("kvboost-bench")),
-      context_(cache::key_context(fingerprint_, chat_->header())) {}
-
 Result<BenchModel> BenchModel::load(const EngineBench& bench) {
   engine::EngineOptions options;
   options.model = bench.model;
@@ -29,28 +23,33 @@ Result<BenchModel> BenchModel::load(const EngineBench& bench) {
   options.threads = bench.threads;
   auto engine = engine::Engine::load(options);
   if (!engine) return fail(engine.error());
-  return BenchModel(std::move(*engine));
+  auto chat = daemon::ChatTemplate::detect((*engine)->tokenizer(), (*engine)->info().context);
+  const Digest fingerprint = sha256("kvboost-bench");
+  const daemon::BlockNames names{fingerprint, cache::key_context(fingerprint, chat.header())};
+  daemon::LiveSequences live(**engine, 1, 0);
+  return BenchModel(std::make_unique<daemon::LoadedModel>(
+      daemon::LoadedModel{bench.model, names, std::move(*engine), std::move(chat), std::move(live)}));
 }
 
 const char* BenchModel::live_codec() const {
-  return engine_->info().compute == engine::ComputeType::kBFloat16 ? "bf16" : "f32";
+  return engine().info().compute == engine::ComputeType::kBFloat16 ? "bf16" : "f32";
 }
 
 Result<daemon::CapturedRun> BenchModel::compute(const daemon::BlockGroup& group) const {
-  daemon::CapturedRun run{.model = fingerprint_};
+  daemon::CapturedRun run{.model = fingerprint()};
   std::vector<engine::TokenId> tokens;
   for (const daemon::BlockPart& part : group) {
     run.cuts.push_back(
         {part.key, static_cast<std::int32_t>(tokens.size()), static_cast<std::int32_t>(part.tokens.size())});
     tokens.insert(tokens.end(), part.tokens.begin(), part.tokens.end());
   }
-  auto sequence = engine_->new_sequence();
+  auto sequence = engine().new_sequence();
   if (!sequence) return fail(sequence.error());
   engine::PrefillOptions options;
   const auto block = std::make_shared<engine::KvBlock>();
   options.capture = block.get();
   run.block = block;
-  if (auto read = engine_->prefill(*sequence, tokens, options); !read) return fail(read.error());
+  if (auto read = engine().prefill(*sequence, tokens, options); !read) return fail(read.error());
   return run;
 }
 
@@ -63,11 +62,11 @@ Result<Reading> BenchModel::read(const daemon::PromptPlan& plan, const daemon::R
   if (!taken) return fail(taken.error());
   engine::Sequence& sequence = taken->sequence;
   const std::int32_t begin = sequence.size();
-  auto read = daemon::read_plan(*engine_, sequence, {.plan = &plan, .reuse = reuse});
+  auto read = daemon::read_plan(engine(), sequence, {.plan = &plan, .reuse = reuse});
   if (!read) return fail(read.error());
-  const std::span<const float> logits = engine_->logits(sequence);
+  const std::span<const float> logits = engine().logits(sequence);
   reading.first = static_cast<engine::TokenId>(std::ranges::max_element(logits) - logits.begin());
-  reading.ttft_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  reading.ttft_ms = ms_since(start);
 
   reading.log_probabilities = engine::log_softmax(logits);
   reading.tokens = static_cast<std::int32_t>(tokens.size());
@@ -82,7 +81,7 @@ Result<Reading> BenchModel::read(const daemon::PromptPlan& plan, const daemon::R
   if (greedy > 0) {
     engine::GenerateParams params;
     params.max_tokens = greedy;
-    auto generated = engine_->generate(sequence, params, {});
+    auto generated = engine().generate(sequence, params, {});
     if (!generated) return fail(generated.error());
     reading.greedy = std::move(generated->tokens);
     if (taken->exact_tokens == reading.tokens) taken->exact_tokens = sequence.size();

@@ -13,6 +13,7 @@
 #include "daemon/pipeline/block_cache.h"
 #include "daemon/pipeline/file_blocks.h"
 #include "daemon/pipeline/live_sequences.h"
+#include "daemon/pipeline/model_host.h"
 #include "daemon/pipeline/plan_reader.h"
 #include "daemon/prompt/chat_template.h"
 #include "daemon/prompt/prompt_plan.h"
@@ -35,15 +36,16 @@ class BenchModel {
  public:
   [[nodiscard]] static Result<BenchModel> load(const EngineBench& bench);
 
-  [[nodiscard]] engine::Engine& engine() const { return *engine_; }
-  [[nodiscard]] const daemon::ChatTemplate& chat() const { return *chat_; }
-  [[nodiscard]] const Digest& fingerprint() const { return fingerprint_; }
-  [[nodiscard]] const Digest& context() const { return context_; }
+  [[nodiscard]] daemon::LoadedModel& loaded() const { return *model_; }
+  [[nodiscard]] engine::Engine& engine() const { return *model_->engine; }
+  [[nodiscard]] const daemon::ChatTemplate& chat() const { return model_->chat; }
+  [[nodiscard]] const Digest& fingerprint() const { return model_->names->model; }
+  [[nodiscard]] const Digest& context() const { return model_->names->context; }
   /// What the live KV is kept in: "bf16" or "f32".
   [[nodiscard]] const char* live_codec() const;
 
   /// Nothing live.
-  [[nodiscard]] daemon::LiveSequences no_live() const { return {*engine_, 1, ~0ULL}; }
+  [[nodiscard]] daemon::LiveSequences no_live() const { return {engine(), 1, ~0ULL}; }
 
   /// Reads the parts, the header first, and gives what is to be stored of them.
   [[nodiscard]] Result<daemon::CapturedRun> compute(const daemon::BlockGroup& group) const;
@@ -54,11 +56,9 @@ class BenchModel {
                                      daemon::LiveSequences& live, std::int32_t greedy) const;
 
  private:
-  explicit BenchModel(std::unique_ptr<engine::Engine> engine);
+  explicit BenchModel(std::unique_ptr<daemon::LoadedModel> model) : model_(std::move(model)) {}
 
-  std::unique_ptr<engine::Engine> engine_;
-  std::unique_ptr<const daemon::ChatTemplate> chat_;  // stays where it is when the model moves
-  Digest fingerprint_, context_;
+  std::unique_ptr<daemon::LoadedModel> model_;  // what is lent of it stays where it is when this moves
 };
 
 }  // namespace kvboost::bench

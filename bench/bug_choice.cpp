@@ -13,6 +13,7 @@
 #include "bench/bug_trees.h"
 #include "daemon/pipeline/block_cache.h"
 #include "daemon/pipeline/repair_policy.h"
+#include "daemon/prompt/file_parts.h"
 #include "daemon/prompt/report.h"
 
 namespace kvboost::bench {
@@ -131,14 +132,8 @@ class Chooser {
       const auto file = chunks(path);
       plan.parts.push_back(
           {.kind = PartKind::kFile, .path = path, .tokens = model_.chat().file_opening(path)});
-      for (const std::size_t i : chosen(path, *file)) {
-        const auto& [span, ends_line, tokens] = (*file)[i];
-        plan.parts.push_back({.kind = PartKind::kFile,
-                              .path = path,
-                              .first_line = span.first_line,
-                              .last_line = span.last_line,
-                              .tokens = tokens});
-      }
+      for (const std::size_t i : chosen(path, *file))
+        plan.parts.push_back(daemon::file_part(path, (*file)[i]));
     }
     plan.parts.push_back({.tokens = question});
     plan.parts.push_back({.tokens = model_.chat().turn_to_assistant()});

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <functional>
 #include <iomanip>
 #include <nlohmann/json.hpp>
@@ -11,6 +10,7 @@
 #include <random>
 
 #include "base/digest.h"
+#include "base/text.h"
 #include "bench/measurement.h"
 #include "cache/rank/fusion.h"
 
@@ -46,14 +46,8 @@ Quality quality_of(std::vector<std::size_t> ranks, std::size_t n_changed) {
 /// By a sum of rankers. What only words looked at comes behind what all did.
 Quality quality_by(const BugRanking& ranking, const std::vector<std::pair<std::string, double>>& weights) {
   std::vector<cache::ScoreColumn> columns;
-  for (const auto& [ranker, weight] : weights) {
-    cache::ScoreColumn& column = columns.emplace_back();
-    column.weight = weight;
-    for (const RankedBugFile& file : ranking.files) {
-      const auto found = file.scores.find(ranker);
-      column.scores.push_back(found == file.scores.end() ? std::nullopt : std::optional(found->second));
-    }
-  }
+  for (const auto& [ranker, weight] : weights)
+    columns.push_back(cache::column_of(ranking.files, ranker, weight));
   const std::vector<double> scores = cache::fuse(columns);
   std::vector<std::size_t> order(scores.size());
   std::iota(order.begin(), order.end(), 0);
@@ -157,6 +151,10 @@ RankFigures figures_of(std::span<const BugRanking> rankings, const Group& group,
 
 }  // namespace
 
+std::string to_text(const Estimate& estimate) {
+  return formatted("%.3f (%.3f-%.3f)", estimate.mean, estimate.low, estimate.high);
+}
+
 Estimate bootstrap_mean(std::span<const double> values, std::uint64_t seed) {
   const auto n = static_cast<double>(values.size());
   std::mt19937_64 random(seed);
@@ -207,19 +205,14 @@ Estimate fused_gain(std::span<const BugRanking> rankings, std::uint64_t seed) {
 }
 
 void print_rank_table(std::ostream& out, std::span<const RankFigures> figures) {
-  const auto cell = [](const Estimate& e) {
-    char text[48];
-    std::snprintf(text, sizeof text, "%.3f (%.3f-%.3f)", e.mean, e.low, e.high);
-    return std::string(text);
-  };
   out << std::left << std::setw(16) << "reports" << std::setw(8) << "ranker" << std::right << std::setw(6)
       << "n" << std::setw(21) << "MRR" << std::setw(21) << "top-1" << std::setw(21) << "top-5"
       << std::setw(21) << "MAP" << std::setw(10) << "cold s" << std::setw(10) << "warm s" << '\n';
   for (const RankFigures& f : figures) {
     out << std::left << std::setw(16) << f.reports << std::setw(8) << f.ranker << std::right << std::setw(6)
-        << f.cases << std::setw(21) << cell(f.mrr) << std::setw(21) << cell(f.top1) << std::setw(21)
-        << cell(f.top5) << std::setw(21) << cell(f.map) << std::fixed << std::setprecision(3) << std::setw(10)
-        << f.seconds_cold << std::setw(10) << f.seconds_warm << '\n';
+        << f.cases << std::setw(21) << to_text(f.mrr) << std::setw(21) << to_text(f.top1) << std::setw(21)
+        << to_text(f.top5) << std::setw(21) << to_text(f.map) << std::fixed << std::setprecision(3)
+        << std::setw(10) << f.seconds_cold << std::setw(10) << f.seconds_warm << '\n';
   }
 }
 

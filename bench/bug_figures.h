@@ -43,6 +43,8 @@ struct Estimate {
   double low = 0;  // 95 % of bootstrap samples lie between
   double high = 0;
 };
+/// "0.699 (0.632-0.765)".
+[[nodiscard]] std::string to_text(const Estimate& estimate);
 /// Mean of `values`, which is not empty; the same seed gives the same interval.
 [[nodiscard]] Estimate bootstrap_mean(std::span<const double> values, std::uint64_t seed);
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/duration.h"
 #include "bench/bug_progress.h"
 #include "bench/bug_trees.h"
 #include "daemon/pipeline/block_cache.h"
@@ -22,10 +23,6 @@ using daemon::Suspect;
 
 constexpr std::size_t kMostFound = 2'000;
 constexpr std::uint64_t kBlockBytes = 2ULL << 30;
-
-double ms_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 bool is_changed(const BugCase& bug, const std::string& path) {
   return std::ranges::find(bug.changed_files, path) != bug.changed_files.end();

@@ -75,11 +75,8 @@ void print_choice_table(std::ostream& out, std::span<const ChoiceFigures> figure
       << "accuracy" << std::setw(12) << "agreement" << std::setw(11) << "McNemar p" << std::setw(12)
       << "TTFT p50" << std::setw(12) << "p95 ms" << std::setw(10) << "ratio" << '\n';
   for (const ChoiceFigures& f : figures) {
-    char accuracy[48];
-    std::snprintf(accuracy, sizeof accuracy, "%.3f (%.3f-%.3f)", f.accuracy.mean, f.accuracy.low,
-                  f.accuracy.high);
     out << std::left << std::setw(24) << f.policy << std::right << std::setw(6) << f.cases << std::setw(24)
-        << accuracy << std::fixed << std::setprecision(3) << std::setw(12) << f.agreement.mean
+        << to_text(f.accuracy) << std::fixed << std::setprecision(3) << std::setw(12) << f.agreement.mean
         << std::setw(11) << f.mcnemar_p << std::setprecision(0) << std::setw(12) << f.ttft_ms_p50
         << std::setw(12) << f.ttft_ms_p95 << std::setprecision(1) << std::setw(9) << f.ratio_to_full << "x\n";
   }

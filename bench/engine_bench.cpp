@@ -8,6 +8,7 @@
 #include <span>
 
 #include "base/bytes.h"
+#include "base/duration.h"
 #include "bench/peer.h"
 #include "bench/sample_text.h"
 
@@ -18,10 +19,6 @@ using engine::Engine;
 using engine::Sequence;
 using engine::TokenId;
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 void report_run(const Measurement& m, int run, int runs, double tokens_per_s) {
   std::cerr << m.engine << ": " << m.test << ' ' << m.tokens << " at depth " << m.depth << ", run " << run + 1

@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 #include <vector>
+
+#include "base/text.h"
 
 namespace kvboost::bench {
 namespace {
@@ -14,13 +15,6 @@ namespace {
 constexpr double kWidth = 860, kHeight = 520;
 constexpr double kLeft = 80, kRight = 30, kTop = 50, kBottom = 100;
 constexpr double kLeastKl = 1e-5;  // what is below stands at the edge
-
-template <typename... Values>
-std::string text(const char* format, Values... values) {
-  char line[512];
-  std::snprintf(line, sizeof line, format, values...);
-  return line;
-}
 
 std::string escaped(const std::string& plain) {
   std::string safe;
@@ -59,14 +53,14 @@ const char* colour(const std::string& codec) {
 /// Memory is a disc, disk a square, a cold page cache a diamond, the peer a triangle.
 std::string mark(const ReuseRow& row, double x, double y) {
   const char* fill = colour(row.codec);
-  if (row.tier == "ram") return text("<circle cx='%.1f' cy='%.1f' r='5' fill='%s'/>\n", x, y, fill);
+  if (row.tier == "ram") return formatted("<circle cx='%.1f' cy='%.1f' r='5' fill='%s'/>\n", x, y, fill);
   if (row.tier == "disk")
-    return text("<rect x='%.1f' y='%.1f' width='8' height='8' fill='none' stroke='%s'/>\n", x - 4, y - 4,
-                fill);
+    return formatted("<rect x='%.1f' y='%.1f' width='8' height='8' fill='none' stroke='%s'/>\n", x - 4, y - 4,
+                     fill);
   if (row.tier == "cold") {
-    return text("<path d='M%.1f %.1fl5 5l-5 5l-5 -5z' fill='none' stroke='%s'/>\n", x, y - 5, fill);
+    return formatted("<path d='M%.1f %.1fl5 5l-5 5l-5 -5z' fill='none' stroke='%s'/>\n", x, y - 5, fill);
   }
-  return text("<path d='M%.1f %.1fl6 10h-12z' fill='%s'/>\n", x, y - 6, fill);
+  return formatted("<path d='M%.1f %.1fl6 10h-12z' fill='%s'/>\n", x, y - 6, fill);
 }
 
 std::string axes(const Axis& time, const Axis& kl) {
@@ -74,19 +68,20 @@ std::string axes(const Axis& time, const Axis& kl) {
   const double bottom = kHeight - kBottom, right = kWidth - kRight;
   for (int power = time.first(); power <= time.last(); ++power) {
     const double x = time.at(std::pow(10, power));
-    svg += text("<line x1='%.1f' y1='%.1f' x2='%.1f' y2='%.1f' stroke='#ddd'/>\n", x, kTop, x, bottom);
-    svg +=
-        text("<text x='%.1f' y='%.1f' text-anchor='middle'>%g</text>\n", x, bottom + 18, std::pow(10, power));
+    svg += formatted("<line x1='%.1f' y1='%.1f' x2='%.1f' y2='%.1f' stroke='#ddd'/>\n", x, kTop, x, bottom);
+    svg += formatted("<text x='%.1f' y='%.1f' text-anchor='middle'>%g</text>\n", x, bottom + 18,
+                     std::pow(10, power));
   }
   for (int power = kl.first(); power <= kl.last(); ++power) {
     const double y = kl.at(std::pow(10, power));
-    svg += text("<line x1='%.1f' y1='%.1f' x2='%.1f' y2='%.1f' stroke='#ddd'/>\n", kLeft, y, right, y);
-    svg +=
-        text("<text x='%.1f' y='%.1f' text-anchor='end'>%g</text>\n", kLeft - 8, y + 4, std::pow(10, power));
+    svg += formatted("<line x1='%.1f' y1='%.1f' x2='%.1f' y2='%.1f' stroke='#ddd'/>\n", kLeft, y, right, y);
+    svg += formatted("<text x='%.1f' y='%.1f' text-anchor='end'>%g</text>\n", kLeft - 8, y + 4,
+                     std::pow(10, power));
   }
-  svg += text("<text x='%.1f' y='%.1f' text-anchor='middle'>time to the first token, ms (median)</text>\n",
-              (kLeft + right) / 2, bottom + 40);
-  svg += text(
+  svg +=
+      formatted("<text x='%.1f' y='%.1f' text-anchor='middle'>time to the first token, ms (median)</text>\n",
+                (kLeft + right) / 2, bottom + 40);
+  svg += formatted(
       "<text transform='translate(20 %.1f) rotate(-90)' text-anchor='middle'>KL divergence from a full "
       "read, nats (mean)</text>\n",
       (kTop + bottom) / 2);
@@ -99,16 +94,16 @@ std::string legend() {
   const double y = kHeight - 24;
   for (const auto& [codec, fill] : kColours) {
     if (std::string(codec) == "f16") continue;
-    svg += text("<rect x='%.1f' y='%.1f' width='10' height='10' fill='%s'/>", x, y - 9, fill);
-    svg += text("<text x='%.1f' y='%.1f'>%s</text>\n", x + 15, y, codec);
+    svg += formatted("<rect x='%.1f' y='%.1f' width='10' height='10' fill='%s'/>", x, y - 9, fill);
+    svg += formatted("<text x='%.1f' y='%.1f'>%s</text>\n", x + 15, y, codec);
     x += 70;
   }
   for (const auto& [tier, name] : {std::pair{"ram", "memory"},
                                    {"disk", "disk after a restart"},
                                    {"cold", "disk, page cache cold"},
                                    {"peer", "the peer"}}) {
-    svg +=
-        mark({"", "", "none", tier}, x, y - 4) + text("<text x='%.1f' y='%.1f'>%s</text>\n", x + 12, y, name);
+    svg += mark({"", "", "none", tier}, x, y - 4) +
+           formatted("<text x='%.1f' y='%.1f'>%s</text>\n", x + 12, y, name);
     x += 150;
   }
   return svg;
@@ -134,20 +129,21 @@ std::string reuse_picture(std::span<const ReuseFigures> figures) {
   if (shown.empty()) return {};
   const Axis time(std::max(least, 0.01), most, kLeft, kWidth - kRight);
   const Axis kl(kLeastKl, worst, kHeight - kBottom, kTop);
-  std::string svg = text(
+  std::string svg = formatted(
       "<svg xmlns='http://www.w3.org/2000/svg' width='%g' height='%g' font-family='sans-serif' "
       "font-size='12'>\n<rect width='100%%' height='100%%' fill='white'/>\n",
       kWidth, kHeight);
-  svg += text(
+  svg += formatted(
       "<text x='%.1f' y='24' font-size='15'>Prompts of %.0f tokens, files in a new order, a new question "
       "(%d prompts)</text>\n",
       kLeft, shown.front().tokens, shown.front().prompts);
   svg += axes(time, kl);
   if (full != nullptr) {
     const double x = time.at(full->ttft_ms_p50);
-    svg += text("<line x1='%.1f' y1='%.1f' x2='%.1f' y2='%.1f' stroke='#a00' stroke-dasharray='4'/>\n", x,
-                kTop, x, kHeight - kBottom);
-    svg += text("<text x='%.1f' y='%.1f' text-anchor='end' fill='#a00'>full read</text>\n", x - 4, kTop + 12);
+    svg += formatted("<line x1='%.1f' y1='%.1f' x2='%.1f' y2='%.1f' stroke='#a00' stroke-dasharray='4'/>\n",
+                     x, kTop, x, kHeight - kBottom);
+    svg += formatted("<text x='%.1f' y='%.1f' text-anchor='end' fill='#a00'>full read</text>\n", x - 4,
+                     kTop + 12);
   }
   for (const ReuseFigures& f : shown) {
     const double x = time.at(f.ttft_ms_p50), y = kl.at(std::max(f.kl_mean, kLeastKl));
@@ -155,7 +151,7 @@ std::string reuse_picture(std::span<const ReuseFigures> figures) {
     const bool named = f.row.tier == "peer" ||
                        (f.row.codec == shown.front().row.codec && f.row.tier == shown.front().row.tier);
     if (named)
-      svg += text("<text x='%.1f' y='%.1f'>%s</text>\n", x + 8, y - 6, escaped(f.row.policy).c_str());
+      svg += formatted("<text x='%.1f' y='%.1f'>%s</text>\n", x + 8, y - 6, escaped(f.row.policy).c_str());
   }
   return svg + legend() + "</svg>\n";
 }

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/duration.h"
+#include "bench/bench_model.h"
 #include "bench/scratch_folder.h"
 #include "daemon/pipeline/group_run.h"
 #include "daemon/prompt/repository.h"
@@ -24,24 +26,9 @@ using engine::TokenId;
 // while slows both.
 constexpr std::size_t kGroupsInTurn = 6;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-Result<daemon::LoadedModel> load(const EngineBench& bench) {
-  engine::EngineOptions options{.model = bench.model, .compute = bench.compute, .threads = bench.threads};
-  auto engine = engine::Engine::load(options);
-  if (!engine) return fail(engine.error());
-  auto chat = daemon::ChatTemplate::detect((*engine)->tokenizer(), (*engine)->info().context);
-  const Digest fingerprint = sha256("kvboost-bench");
-  const daemon::BlockNames names{fingerprint, cache::key_context(fingerprint, chat.header())};
-  daemon::LiveSequences live(**engine, 1, 0);
-  return daemon::LoadedModel{bench.model, names, std::move(*engine), std::move(chat), std::move(live)};
-}
-
 class WarmRun {
  public:
-  WarmRun(daemon::LoadedModel model, ScratchFolder folder)
+  WarmRun(BenchModel model, ScratchFolder folder)
       : model_(std::move(model)), folder_(std::move(folder)), blocks_(cache_options()) {}
 
   Result<WarmSpeed> run(const WarmBench& bench) {
@@ -77,15 +64,14 @@ class WarmRun {
     auto repository = daemon::Repository::open(bench.repository, {});
     if (!repository) return fail(repository.error());
     if (auto fresh = (*repository)->refresh({}); !fresh) return fail(fresh.error());
-    const auto context = static_cast<std::size_t>(model_.engine->info().context);
+    const auto context = static_cast<std::size_t>(model_.engine().info().context);
     for (const std::string& path : (*repository)->files()) {
       if (speed_.tokens >= bench.tokens) break;
       const auto text = (*repository)->read(path);
       if (!text) continue;
       const auto file =
-          daemon::cut_and_encode(model_.engine->tokenizer(), path, *text, (*repository)->chunks().options());
-      for (BlockGroup& group :
-           daemon::group_blocks(file, path, model_.chat, model_.names->context, context)) {
+          daemon::cut_and_encode(model_.engine().tokenizer(), path, *text, (*repository)->chunks().options());
+      for (BlockGroup& group : daemon::group_blocks(file, path, model_.chat(), model_.context(), context)) {
         speed_.tokens += std::ssize(tokens_of(group));
         groups_.push_back(std::move(group));
       }
@@ -106,11 +92,12 @@ class WarmRun {
 
   Result<void> read_header() {
     const BlockGroup header(groups_.front().begin(), groups_.front().begin() + 1);
-    if (auto done = daemon::GroupRun(header, 1).run(model_, blocks_, {}); !done) return fail(done.error());
-    auto made = model_.engine->new_sequence();
+    if (auto done = daemon::GroupRun(header, 1).run(model_.loaded(), blocks_, {}); !done)
+      return fail(done.error());
+    auto made = model_.engine().new_sequence();
     if (!made) return fail(made.error());
     sequence_.emplace(std::move(*made));
-    return model_.engine->prefill(*sequence_, header.front().tokens);
+    return model_.engine().prefill(*sequence_, header.front().tokens);
   }
 
   Result<double> seconds_alone(std::span<const BlockGroup> groups) {
@@ -118,7 +105,7 @@ class WarmRun {
     const auto start = Clock::now();
     for (const BlockGroup& group : groups) {
       sequence_->truncate(static_cast<std::int32_t>(group.front().tokens.size()));
-      if (auto read = model_.engine->prefill(*sequence_, tokens_of(group)); !read) return fail(read.error());
+      if (auto read = model_.engine().prefill(*sequence_, tokens_of(group)); !read) return fail(read.error());
     }
     return seconds_since(start);
   }
@@ -127,14 +114,14 @@ class WarmRun {
     const auto start = Clock::now();
     for (const BlockGroup& group : groups) {
       blocks_.wait_for_room({});
-      const auto done = daemon::GroupRun(group, group.size()).run(model_, blocks_, {});
+      const auto done = daemon::GroupRun(group, group.size()).run(model_.loaded(), blocks_, {});
       if (!done) return fail(done.error());
     }
     blocks_.flush();
     return seconds_since(start);
   }
 
-  daemon::LoadedModel model_;
+  const BenchModel model_;
   ScratchFolder folder_;
   daemon::BlockCache blocks_;
   std::vector<BlockGroup> groups_;
@@ -145,7 +132,7 @@ class WarmRun {
 }  // namespace
 
 Result<WarmSpeed> run_warm_bench(const WarmBench& bench) {
-  auto model = load(bench.common);
+  auto model = BenchModel::load(bench.common);
   if (!model) return fail(model.error());
   auto folder = ScratchFolder::make(bench.directory);
   if (!folder) return fail(folder.error());

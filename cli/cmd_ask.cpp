@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/duration.h"
+#include "base/text.h"
 #include "cli/interrupt.h"
 #include "cli/question.h"
 #include "cli/render.h"
@@ -107,12 +108,9 @@ class Stream {
 /// As much of a question as one line has room for.
 std::string beginning(const std::string& question) {
   constexpr std::size_t kMost = 60;
-  const std::size_t end = std::min(question.find('\n'), question.size());
-  if (end <= kMost) return question.substr(0, end);
-  std::size_t cut = kMost;
-  while (cut > 0 && (static_cast<unsigned char>(question[cut]) & 0xC0U) == 0x80U)
-    --cut;  // within a character
-  return question.substr(0, cut) + "…";
+  const std::string line = question.substr(0, question.find('\n'));
+  const std::string shown(utf8_beginning(line, kMost));
+  return shown.size() == line.size() ? shown : shown + "…";
 }
 
 void report(Session& session, const AskResult& result, const AskArguments& arguments) {
@@ -166,10 +164,7 @@ int ask(Session& session, const AskArguments& arguments) {
   if (!session.config()) return session.failed(session.config().error(), kExitUsage);
   auto request = read_request(arguments);
   if (!request) return session.failed(request.error(), kExitUsage);
-  if (session.directory().empty()) {
-    return session.failed(
-        {ErrorCode::kNotFound, "the current directory does not exist any more", "go to another one with cd"});
-  }
+  if (auto there = session.need_directory(); !there) return session.failed(there.error());
   session.note_warnings();
   Interrupt interrupt;
   auto client = session.connect(interrupt.token());

@@ -115,10 +115,7 @@ int locate(Session& session, const LocateArguments& arguments) {
   if (!report) return session.failed(report.error(), kExitUsage);
   auto params = to_params(session, std::move(*report), arguments);
   if (!params) return session.failed(params.error(), kExitUsage);
-  if (session.directory().empty()) {
-    return session.failed(
-        {ErrorCode::kNotFound, "the current directory does not exist any more", "go to another one with cd"});
-  }
+  if (auto there = session.need_directory(); !there) return session.failed(there.error());
   session.note_warnings();
   Interrupt interrupt;
   auto client = session.connect(interrupt.token());

@@ -82,6 +82,12 @@ ClientOptions Session::client_options() const {
   return options;
 }
 
+Result<void> Session::need_directory() const {
+  if (!directory_.empty()) return {};
+  return fail(ErrorCode::kNotFound, "the current directory does not exist any more",
+              "go to another one with cd");
+}
+
 Result<Client> Session::connect(std::stop_token stop) {
   ClientOptions options = client_options();
   options.daemon_flags = daemon_flags(*config_, directory_);

@@ -28,6 +28,8 @@ class Session {
   [[nodiscard]] Terminal& out() { return out_; }
   [[nodiscard]] Terminal& err() { return err_; }
   [[nodiscard]] const std::filesystem::path& directory() const { return directory_; }
+  /// kNotFound where `directory` is empty.
+  [[nodiscard]] Result<void> need_directory() const;
 
   /// A daemon, started if there is none; options that it was not started with are named on stderr. The
   /// configuration must be readable.

@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "base/duration.h"
 #include "daemon/prompt/assembler.h"
 #include "daemon/prompt/prompt_order.h"
 
@@ -16,10 +17,6 @@ namespace kvboost::daemon {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double ms_between(Clock::time_point from, Clock::time_point to) {
-  return std::chrono::duration<double, std::milli>(to - from).count();
-}
 
 engine::GenerateParams generate_params(const protocol::AskParams& params) {
   engine::GenerateParams generate;

@@ -8,6 +8,8 @@
 #include <set>
 #include <utility>
 
+#include "base/duration.h"
+#include "base/text.h"
 #include "cache/rank/fixable.h"
 #include "daemon/pipeline/deadline_stop.h"
 #include "daemon/pipeline/reuse_gate.h"
@@ -27,10 +29,6 @@ constexpr std::size_t kLongestLine = 160;
 // Of so many files the functions are told: who wants more files wants a list.
 constexpr std::size_t kMostParsed = 30;
 
-double ms_between(Clock::time_point from, Clock::time_point to) {
-  return std::chrono::duration<double, std::milli>(to - from).count();
-}
-
 /// Line `number` of the text without the blanks around it.
 std::string line_of(std::string_view text, std::int32_t number) {
   std::size_t begin = 0;
@@ -43,10 +41,7 @@ std::string line_of(std::string_view text, std::int32_t number) {
   const std::size_t first = line.find_first_not_of(" \t\r");
   if (first == std::string_view::npos) return {};
   line = line.substr(first, line.find_last_not_of(" \t\r") + 1 - first);
-  if (line.size() <= kLongestLine) return std::string(line);
-  std::size_t cut = kLongestLine;
-  while (cut > 0 && (static_cast<unsigned char>(line[cut]) & 0xC0U) == 0x80U) --cut;
-  return std::string(line.substr(0, cut));
+  return std::string(utf8_beginning(line, kLongestLine));
 }
 
 std::int32_t line_at(std::string_view text, std::size_t byte) {

@@ -2,10 +2,11 @@
 #include "cache/chunk/grammars.h"
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 #include <ranges>
 #include <string>
+
+#include "base/text.h"
 
 extern "C" {
 const TSLanguage* tree_sitter_bash();
@@ -72,13 +73,6 @@ const Grammar* by_word(std::string_view Grammar::*list, std::string_view word) {
   return grammar == std::end(kGrammars) ? nullptr : grammar;
 }
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
-
 // "#!/usr/bin/env -S python3.11 -u" → "python"
 std::string_view interpreter(std::string_view text) {
   if (!text.starts_with("#!")) return {};
@@ -107,7 +101,7 @@ const Grammar* find_grammar(std::string_view path, std::string_view text) {
   if (const Grammar* grammar = by_word(&Grammar::names, name)) return grammar;
   const std::size_t dot = name.rfind('.');
   if (dot != std::string_view::npos && dot > 0)
-    return by_word(&Grammar::extensions, lower(name.substr(dot + 1)));
+    return by_word(&Grammar::extensions, ascii_lower(name.substr(dot + 1)));
   return by_word(&Grammar::interpreters, interpreter(text));
 }
 

@@ -2,9 +2,10 @@
 #include "cache/rank/fixable.h"
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 #include <string>
+
+#include "base/text.h"
 
 namespace kvboost::cache {
 namespace {
@@ -24,12 +25,6 @@ constexpr std::string_view kOtherFolders[] = {
     "sample",      "samples",     "spec",       "test",      "testdata",   "testing",   "tests",
     "third_party", "third-party", "thirdparty", "vendor",    "vendored"};
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return result;
-}
-
 bool is_one_of(const auto& words, std::string_view word) {
   return std::ranges::find(words, word) != std::end(words);
 }
@@ -45,7 +40,7 @@ bool is_other_name(std::string_view stem) {
 }  // namespace
 
 bool is_fixable(std::string_view path) {
-  const std::string all = lower(path);
+  const std::string all = ascii_lower(path);
   std::size_t begin = 0;
   for (std::size_t slash = 0; (slash = all.find('/', begin)) != std::string::npos; begin = slash + 1) {
     if (is_one_of(kOtherFolders, std::string_view(all).substr(begin, slash - begin))) return false;

@@ -15,8 +15,19 @@ struct ScoreColumn {
   std::vector<std::optional<double>> scores{};  // one an item; none: this ranker did not look at it
 };
 
-/// One score an item. Columns have equal length. What a ranker did not look at counts as the worst that it
-/// saw: it may not rise by having been left out.
+/// What one ranker says of items that keep their scores by ranker, in `scores`.
+template <class Items>
+[[nodiscard]] ScoreColumn column_of(const Items& items, std::string_view ranker, double weight) {
+  ScoreColumn column{weight};
+  for (const auto& item : items) {
+    const auto found = item.scores.find(ranker);
+    column.scores.push_back(found == item.scores.end() ? std::nullopt : std::optional(found->second));
+  }
+  return column;
+}
+
+/// One score an item. Columns have equal length; one without any score changes nothing. What a ranker did not
+/// look at counts as the worst that it saw: it may not rise by having been left out.
 [[nodiscard]] std::vector<double> fuse(std::span<const ScoreColumn> columns);
 
 /// How much each ranker counts, where it was fitted and when.

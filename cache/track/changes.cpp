@@ -5,18 +5,15 @@
 
 #include <algorithm>
 
+#include "cache/track/git_handle.h"
 #include "cache/track/git_repository.h"
 #include "cache/track/git_rules.h"
 
 namespace kvboost::cache {
 namespace {
 
-template <class T, void (*Free)(T*)>
-struct Freer {
-  void operator()(T* object) const { Free(object); }
-};
-using ObjectHandle = std::unique_ptr<git_object, Freer<git_object, git_object_free>>;
-using DiffHandle = std::unique_ptr<git_diff, Freer<git_diff, git_diff_free>>;
+using ObjectHandle = GitHandle<git_object, git_object_free>;
+using DiffHandle = GitHandle<git_diff, git_diff_free>;
 
 constexpr const char* kHead = "HEAD";
 

@@ -9,17 +9,14 @@
 #include <array>
 #include <vector>
 
+#include "cache/track/git_handle.h"
 #include "cache/track/git_repository.h"
 
 namespace kvboost::cache {
 namespace {
 
-template <class T, void (*Free)(T*)>
-struct Freer {
-  void operator()(T* object) const { Free(object); }
-};
-using IndexHandle = std::unique_ptr<git_index, Freer<git_index, git_index_free>>;
-using ReferenceHandle = std::unique_ptr<git_reference, Freer<git_reference, git_reference_free>>;
+using IndexHandle = GitHandle<git_index, git_index_free>;
+using ReferenceHandle = GitHandle<git_reference, git_reference_free>;
 
 std::string refusal(const std::filesystem::path& root, const std::filesystem::path& git_dir) {
   const GitRefusal refusal = git_refusal(root, git_dir);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "cache/track/git_handle.h"
 #include "cache/track/git_repository.h"
 
 namespace kvboost::cache {
@@ -15,16 +16,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-template <class T, void (*Free)(T*)>
-struct Freer {
-  void operator()(T* object) const { Free(object); }
-};
-template <class T, void (*Free)(T*)>
-using Handle = std::unique_ptr<T, Freer<T, Free>>;
-using Commit = Handle<git_commit, git_commit_free>;
-using Tree = Handle<git_tree, git_tree_free>;
-using Diff = Handle<git_diff, git_diff_free>;
-using Blob = Handle<git_blob, git_blob_free>;
+using Commit = GitHandle<git_commit, git_commit_free>;
+using Tree = GitHandle<git_tree, git_tree_free>;
+using Diff = GitHandle<git_diff, git_diff_free>;
+using Blob = GitHandle<git_blob, git_blob_free>;
 
 std::unexpected<Error> git_failed(const std::string& what) {
   return fail(ErrorCode::kInvalidArgument, what + ": " + last_git_message());
@@ -116,7 +111,7 @@ Result<void> walk_history(const fs::path& repository, const std::function<bool(c
   if (!opened) return fail(opened.error());
   git_revwalk* made = nullptr;
   if (git_revwalk_new(&made, opened->get()) != 0) return git_failed("cannot walk the history");
-  const Handle<git_revwalk, git_revwalk_free> walk(made);
+  const GitHandle<git_revwalk, git_revwalk_free> walk(made);
   git_revwalk_sorting(made, GIT_SORT_TOPOLOGICAL | GIT_SORT_TIME);
   if (git_revwalk_push_head(made) != 0) return git_failed("there is no commit to begin with");
   git_oid id;
@@ -135,7 +130,7 @@ Result<void> write_tree(const fs::path& repository, const std::string& revision,
   git_object* found = nullptr;
   if (git_revparse_single(&found, opened->get(), (revision + "^{tree}").c_str()) != 0)
     return git_failed("there is no revision '" + revision + "' in " + repository.string());
-  const Handle<git_object, git_object_free> tree(found);
+  const GitHandle<git_object, git_object_free> tree(found);
   Writing writing{opened->get(), folder};
   if (git_tree_walk(reinterpret_cast<git_tree*>(found), GIT_TREEWALK_PRE, write_entry, &writing) != 0) {
     return fail(ErrorCode::kIo,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/text.h"
 #include "cache/track/work_tree.h"
 
 namespace kvboost::cache {
@@ -128,10 +129,7 @@ std::span<const std::string_view> secret_exceptions() {
 }
 
 bool is_secret_path(std::string_view path) {
-  std::string lower(path);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c | 0x20);
-  }
+  const std::string lower = ascii_lower(path);
   const std::string_view whole = lower;
   const std::size_t slash = whole.rfind('/');
   const std::string_view name = slash == std::string_view::npos ? whole : whole.substr(slash + 1);

@@ -8,6 +8,7 @@
 
 #include "base/config_file.h"
 #include "base/paths.h"
+#include "base/text.h"
 #include "engine/engine.h"
 
 namespace kvboost::daemon {
@@ -19,12 +20,6 @@ using protocol::ModelInfoResult;
 
 constexpr std::size_t kNamesInARemedy = 8;
 constexpr std::uint64_t kBytesOfBf16 = 2;
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), [](unsigned char c) { return std::tolower(c); });
-  return out;
-}
 
 fs::path expand_home(std::string_view text) {
   const char* home = std::getenv("HOME");
@@ -64,16 +59,16 @@ std::vector<FoundModel> those_that(const std::vector<FoundModel>& models, Predic
 
 /// The models that `wanted` may mean, by the strictest reading that fits any.
 std::vector<FoundModel> matches(const std::vector<FoundModel>& models, std::string_view wanted) {
-  const std::string folded = lower(wanted);
+  const std::string folded = ascii_lower(wanted);
   const auto exact = [&](const FoundModel& m) { return m.name == wanted; };
   const auto file = [&](const FoundModel& m) {
     return m.path.filename() == wanted || m.path.stem() == wanted;
   };
   const auto any_case = [&](const FoundModel& m) {
-    return lower(m.name) == folded || lower(m.path.filename().string()) == folded ||
-           lower(m.name) == folded + ":latest";
+    return ascii_lower(m.name) == folded || ascii_lower(m.path.filename().string()) == folded ||
+           ascii_lower(m.name) == folded + ":latest";
   };
-  const auto beginning = [&](const FoundModel& m) { return lower(m.name).starts_with(folded); };
+  const auto beginning = [&](const FoundModel& m) { return ascii_lower(m.name).starts_with(folded); };
   if (auto some = those_that(models, exact); !some.empty()) return some;
   if (auto some = those_that(models, file); !some.empty()) return some;
   if (auto some = those_that(models, any_case); !some.empty()) return some;

@@ -4,14 +4,12 @@
 #include <chrono>
 #include <utility>
 
+#include "base/duration.h"
+
 namespace kvboost::daemon {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double ms_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 Error does_not_fit(std::size_t prompt, std::int32_t context) {
   return {

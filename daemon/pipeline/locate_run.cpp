@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <optional>
 
 #include "cache/rank/fusion.h"
 
@@ -19,15 +18,8 @@ Result<void> LocateRun::apply(Ranker& ranker) {
 
 void LocateRun::fuse() {
   std::vector<cache::ScoreColumn> columns;
-  for (const std::string_view ranker : rankers_) {
-    cache::ScoreColumn column{cache::fusion_weight(ranker)};
-    for (const Suspect& suspect : suspects_) {
-      const auto found = suspect.scores.find(ranker);
-      column.scores.push_back(found == suspect.scores.end() ? std::nullopt : std::optional(found->second));
-    }
-    const auto looked_at = [](const auto& score) { return score.has_value(); };
-    if (std::ranges::any_of(column.scores, looked_at)) columns.push_back(std::move(column));
-  }
+  for (const std::string_view ranker : rankers_)
+    columns.push_back(cache::column_of(suspects_, ranker, cache::fusion_weight(ranker)));
   const std::vector<double> fused = cache::fuse(columns);
   for (std::size_t i = 0; i < fused.size(); ++i) suspects_[i].score = fused[i];
   // Those equal keep their order.

@@ -2,18 +2,20 @@
 #include "daemon/pipeline/model_ranker.h"
 
 #include <algorithm>
-#include <future>
 #include <numeric>
 #include <utility>
 
 #include "daemon/pipeline/deadline_stop.h"
+#include "daemon/pipeline/engine_step.h"
 #include "daemon/pipeline/file_blocks.h"
 #include "daemon/pipeline/resolver.h"
+#include "daemon/prompt/file_parts.h"
 
 namespace kvboost::daemon {
 namespace {
 
 constexpr std::string_view kLead = "\n\nBug report:\n";
+
 std::unexpected<Error> cancelled() {
   return fail(ErrorCode::kCancelled, "cancelled while the model was reading");
 }
@@ -85,11 +87,7 @@ Result<PromptPlan> ModelRanker::plan_of(const RankJob& job, const Suspect& suspe
   if (others >= context) return fail(ErrorCode::kInvalidArgument, "no room for a chunk");
   for (const std::size_t i :
        best_chunks(*file, suspect.spans, std::min(limits_.chunk_tokens, context - others))) {
-    plan.parts.push_back({.kind = PartKind::kFile,
-                          .path = suspect.path,
-                          .first_line = (*file)[i].span.first_line,
-                          .last_line = (*file)[i].span.last_line,
-                          .tokens = (*file)[i].tokens});
+    plan.parts.push_back(file_part(suspect.path, (*file)[i]));
   }
   return plan;
 }
@@ -97,20 +95,7 @@ Result<PromptPlan> ModelRanker::plan_of(const RankJob& job, const Suspect& suspe
 template <class Step>
 Result<void> ModelRanker::on_engine(const std::stop_token& stop, const Step& step) {
   for (;;) {
-    std::promise<Result<void>> outcome;
-    engine_thread_.submit(Priority::kAsk,
-                          {.run =
-                               [&] {
-                                 outcome.set_value([&]() -> Result<void> {
-                                   const auto preempted = engine_thread_.watch(Priority::kAsk);
-                                   const EitherStop either(stop, preempted.token());
-                                   return step(either.token());
-                                 }());
-                               },
-                           .drop = [&](Error error) { outcome.set_value(fail(std::move(error))); },
-                           .stop = stop,
-                           .is_request = false});
-    auto done = outcome.get_future().get();
+    auto done = engine_step(engine_thread_, Priority::kAsk, stop, step);
     const bool again = !done && done.error().code == ErrorCode::kCancelled && !stop.stop_requested();
     if (!again) return done;
   }

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
 #include <utility>
 
+#include "base/duration.h"
 #include "daemon/pipeline/resolver.h"
 
 namespace kvboost::daemon {
@@ -14,10 +14,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostAsking = 256;  // tokens whose attention guides a repair
-
-double ms_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 class PlanReader {
  public:

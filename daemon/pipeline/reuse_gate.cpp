@@ -2,7 +2,6 @@
 #include "daemon/pipeline/reuse_gate.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <fstream>
 #include <sstream>
 #include <utility>
@@ -10,7 +9,8 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "base/replace_file.h"
-#include "daemon/pipeline/background_step.h"
+#include "base/text.h"
+#include "daemon/pipeline/engine_step.h"
 #include "daemon/pipeline/reuse_samples.h"
 
 namespace kvboost::daemon {
@@ -52,12 +52,6 @@ std::vector<PolicyTrial> read_record(const std::filesystem::path& file) {
   return trials;
 }
 
-std::string format(const char* pattern, auto... values) {
-  char text[256];
-  std::snprintf(text, sizeof text, pattern, values...);
-  return text;
-}
-
 }  // namespace
 
 std::string unfit_for_reuse(const engine::ModelSpec& spec) {
@@ -94,12 +88,12 @@ ReuseVerdict ReuseGate::judge(std::vector<PolicyTrial> trials) const {
   const auto cheapest = std::ranges::find_if(trials, [&](const PolicyTrial& trial) { return passes(trial); });
   if (cheapest == trials.end()) {
     const auto best = std::ranges::min_element(trials, {}, &PolicyTrial::kl_mean);
-    verdict.reason = format("no policy stays within a divergence of %g nats; the closest one gives %.4f",
-                            parts_.tolerance, best->kl_mean);
+    verdict.reason = formatted("no policy stays within a divergence of %g nats; the closest one gives %.4f",
+                               parts_.tolerance, best->kl_mean);
   } else {
     verdict.policy = cheapest->policy;
-    verdict.reason =
-        format("mean divergence %.4f nats from a full read, %g allowed", cheapest->kl_mean, parts_.tolerance);
+    verdict.reason = formatted("mean divergence %.4f nats from a full read, %g allowed", cheapest->kl_mean,
+                               parts_.tolerance);
   }
   verdict.trials = std::move(trials);
   return verdict;
@@ -132,8 +126,8 @@ Result<ReuseVerdict> ReuseGate::check(bool again, const std::function<void(doubl
   ReuseTrial trial;
   while (!trial.done()) {
     if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "cancelled");
-    const auto stepped = background_step(parts_.engine_thread, stop,
-                                         [&](const auto& token) { return trial.step(loaded, token); });
+    const auto stepped = engine_step(parts_.engine_thread, Priority::kWarm, stop,
+                                     [&](const auto& token) { return trial.step(loaded, token); });
     if (!stepped) return fail(stepped.error());
     if (progress) progress(trial.progress());
   }

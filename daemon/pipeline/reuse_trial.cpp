@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/duration.h"
 #include "daemon/pipeline/group_run.h"
 #include "daemon/pipeline/plan_reader.h"
 #include "daemon/pipeline/reuse_samples.h"
@@ -154,7 +155,7 @@ Result<ReuseTrial::Reading> ReuseTrial::read(LoadedModel& model, const std::opti
                         {.plan = &prompt_->plan, .reuse = policy ? &reuse : nullptr, .stop = stop});
   if (!read) return fail(read.error());
   Reading reading;
-  reading.ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  reading.ms = ms_since(start);
   for (const PartRead& part : read->parts) {
     reading.computed += part.computed + part.repaired;
     reading.loaded += part.loaded;

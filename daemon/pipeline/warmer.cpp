@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/log.h"
-#include "daemon/pipeline/background_step.h"
 #include "daemon/pipeline/either_stop.h"
+#include "daemon/pipeline/engine_step.h"
 #include "daemon/pipeline/group_run.h"
 #include "daemon/pipeline/warm_pass.h"
 
@@ -175,9 +175,8 @@ void Warmer::compute(const Improvement& improvement, const std::stop_token& stop
   if (!model || !(*model)->names || (*model)->names->context != improvement.context) return;
   GroupRun run(improvement.prompt, improvement.prompt.size());
   while (!stop.stop_requested()) {
-    const auto done = background_step(parts_.engine_thread, stop, [&](const auto& token) {
-      return run.run(**model, parts_.blocks, token);
-    });
+    const auto done = engine_step(parts_.engine_thread, Priority::kWarm, stop,
+                                  [&](const auto& token) { return run.run(**model, parts_.blocks, token); });
     if (!done) log::warn("a prompt's blocks are not improved: {}", done.error().text());
     if (!done || *done) return;
   }

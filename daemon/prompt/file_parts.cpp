@@ -23,6 +23,14 @@ void for_each_run(const std::set<std::size_t>& indices, const Visit& visit) {
 
 }  // namespace
 
+PlanPart file_part(const std::string& path, const EncodedChunk& chunk) {
+  return {.kind = PartKind::kFile,
+          .path = path,
+          .first_line = chunk.span.first_line,
+          .last_line = chunk.span.last_line,
+          .tokens = chunk.tokens};
+}
+
 FileParts::FileParts(Repository& repository, const ChatTemplate& chat, const engine::Tokenizer& tokenizer,
                      std::size_t budget)
     : repository_(repository),
@@ -91,13 +99,7 @@ void FileParts::append_run(std::vector<PlanPart>& parts, const std::string& path
                    .whole_file = first == 0 && end == chunks.size(),
                    .score = file.score,
                    .tokens = file.opening});
-  for (std::size_t i = first; i < end; ++i) {
-    parts.push_back({.kind = PartKind::kFile,
-                     .path = path,
-                     .first_line = chunks[i].span.first_line,
-                     .last_line = chunks[i].span.last_line,
-                     .tokens = chunks[i].tokens});
-  }
+  for (std::size_t i = first; i < end; ++i) parts.push_back(file_part(path, chunks[i]));
   if (first < end && !chunks[end - 1].ends_line) parts.push_back({.tokens = line_end_});
 }
 

@@ -17,6 +17,9 @@
 
 namespace kvboost::daemon {
 
+/// A chunk of a file as a part of a plan.
+[[nodiscard]] PlanPart file_part(const std::string& path, const EncodedChunk& chunk);
+
 class FileParts {
  public:
   FileParts(Repository& repository, const ChatTemplate& chat, const engine::Tokenizer& tokenizer,

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/text.h"
+
 namespace kvboost::daemon {
 namespace {
 
@@ -33,12 +35,6 @@ constexpr std::string_view kWholeWords[] = {
 
 bool is_one_of(const auto& words, std::string_view word) {
   return std::ranges::find(words, word) != std::end(words);
-}
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return result;
 }
 
 // Cuts at white space, quotes and brackets; of the rest, marks at the end of a clause go.
@@ -88,7 +84,7 @@ Question read_question(std::string_view text) {
   for (const std::string_view term : terms(text)) {
     const std::string_view name = without_place(term);
     if (looks_like_file(name)) question.names.emplace_back(name.substr(name.starts_with("./") ? 2 : 0));
-    const std::string word = lower(term);
+    const std::string word = ascii_lower(term);
     if (is_one_of(kAskingWords, word)) continue;
     if (!is_one_of(kWholeWords, word)) only_whole = false;
     question.query += question.query.empty() ? "" : " ";

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/text.h"
 #include "daemon/prompt/file_ranking.h"
 #include "daemon/prompt/question.h"
 
@@ -39,19 +40,13 @@ struct Candidate {
   double score = 0;  // 1: the best one
 };
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-  return result;
-}
-
 // The README at the root; Markdown before others.
 std::string find_readme(const std::vector<std::string>& paths) {
   std::string found;
   for (const std::string& path : paths) {
-    const std::string name = lower(path);
+    const std::string name = ascii_lower(path);
     if (name.find('/') != std::string::npos || !name.starts_with("readme")) continue;
-    if (found.empty() || (name.ends_with(".md") && !lower(found).ends_with(".md"))) found = path;
+    if (found.empty() || (name.ends_with(".md") && !ascii_lower(found).ends_with(".md"))) found = path;
   }
   return found;
 }
@@ -139,7 +134,7 @@ class Chooser {
  private:
   // "What is kvboost?", asked in a folder of that name.
   [[nodiscard]] bool asks_what_it_is(std::string_view query) const {
-    return lower(query) == lower(repository_.root().filename().string());
+    return ascii_lower(query) == ascii_lower(repository_.root().filename().string());
   }
 
   // Of a handful of files, a question about the whole is a question about each.

@@ -36,6 +36,11 @@ TEST(Fusion, EqualScoresAndNoneAtAllAreNoTrouble) {
   EXPECT_EQ(fused, (std::vector<double>{0, 0}));
 }
 
+TEST(Fusion, ARankerThatLookedAtNothingChangesNothing) {
+  const ScoreColumn words{1, {3.0, 2.0, 2.5}}, none{1, {std::nullopt, std::nullopt, std::nullopt}};
+  EXPECT_EQ(fuse(std::vector{words, none}), fuse(std::vector{words}));
+}
+
 TEST(Fusion, EachRankerHasOneWeight) {
   for (const FusionWeight& row : fusion_weights()) EXPECT_EQ(fusion_weight(row.ranker), row.weight);
   EXPECT_EQ(fusion_weight("one that is not there"), 1);

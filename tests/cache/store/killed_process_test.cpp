@@ -18,15 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMegabyte = 1ULL << 20;
-
-class KilledProcessTest : public StoreTest {
+class KilledProcessTest : public DiskStoreTest {
  protected:
-  std::unique_ptr<LmdbStore> open(std::uint64_t max_bytes = 64 * kMegabyte) {
-    auto store = LmdbStore::open(directory_, {max_bytes, 0});
-    EXPECT_TRUE(store.has_value()) << store.error().text();
-    return store ? std::move(*store) : nullptr;
-  }
   [[nodiscard]] fs::path folder() const { return directory_ / "kv-v1"; }
 
   /// Moves some records to a file beside it as compacting does, and no further.

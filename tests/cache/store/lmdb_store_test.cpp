@@ -16,15 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMegabyte = 1ULL << 20;
-
-class LmdbStoreTest : public StoreTest {
+class LmdbStoreTest : public DiskStoreTest {
  protected:
-  std::unique_ptr<LmdbStore> open(std::uint64_t max_bytes = 64 * kMegabyte, std::uint64_t free_floor = 0) {
-    auto store = LmdbStore::open(directory_, {max_bytes, free_floor});
-    EXPECT_TRUE(store.has_value()) << store.error().text();
-    return store ? std::move(*store) : nullptr;
-  }
   [[nodiscard]] fs::path data_file() const { return directory_ / "kv-v1" / "data.mdb"; }
 };
 

@@ -10,7 +10,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMegabyte = 1ULL << 20;
 constexpr std::size_t kBytes = 10'000;
 const std::string kRoot = "/home/someone/project";
 

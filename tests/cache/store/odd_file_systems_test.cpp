@@ -58,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(On, UnfitFileSystem,
                                          FileSystem{"SMB", 0x517B}, FileSystem{"SMB", 0xFE534D42},
                                          FileSystem{"CIFS", 0xFF534D42}, FileSystem{"FUSE", 0x65735546},
                                          FileSystem{"Ceph", 0x00C36400}, FileSystem{"Lustre", 0x0BD00BD0}),
-                         [](const auto& info) { return info.param.name + std::to_string(info.param.type); });
+                         [](const auto& of) { return of.param.name + std::to_string(of.param.type); });
 INSTANTIATE_TEST_SUITE_P(On, FitFileSystem,
                          testing::Values(FileSystem{"ext4", 0xEF53}, FileSystem{"overlayfs", 0x794C7630},
                                          FileSystem{"tmpfs", 0x01021994}, FileSystem{"btrfs", 0x9123683E},

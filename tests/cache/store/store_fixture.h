@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cache/store/chunk_store.h"
+#include "cache/store/lmdb_store.h"
 #include "tests/support/scratch_tree.h"
 
 namespace kvboost::cache {
@@ -105,6 +106,18 @@ class StoreTest : public testing::Test {
 
   const test::ScratchTree scratch_;
   const std::filesystem::path directory_ = scratch_.root();
+};
+
+constexpr std::uint64_t kMegabyte = 1ULL << 20;
+
+class DiskStoreTest : public StoreTest {
+ protected:
+  [[nodiscard]] std::unique_ptr<LmdbStore> open(std::uint64_t max_bytes = 64 * kMegabyte,
+                                                std::uint64_t free_floor = 0) const {
+    auto store = LmdbStore::open(directory_, {max_bytes, free_floor});
+    EXPECT_TRUE(store.has_value()) << store.error().text();
+    return store ? std::move(*store) : nullptr;
+  }
 };
 
 }  // namespace kvboost::cache

@@ -8,8 +8,6 @@
 namespace kvboost::cache {
 namespace {
 
-constexpr std::uint64_t kMegabyte = 1ULL << 20;
-
 class TieredStoreTest : public StoreTest {
  protected:
   std::unique_ptr<TieredStore> open(std::uint64_t memory) {

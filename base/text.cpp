@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/text.h"
+
+#include <cstdarg>
+#include <cstdio>
+
+namespace kvboost {
+
+std::string ascii_lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+  return lower;
+}
+
+std::string_view utf8_beginning(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
+  return text.substr(0, most);
+}
+
+std::string formatted(const char* pattern, ...) {
+  va_list values;
+  va_start(values, pattern);
+  va_list again;
+  va_copy(again, values);
+  const int size = std::vsnprintf(nullptr, 0, pattern, values);
+  va_end(values);
+  std::string text(size > 0 ? static_cast<std::size_t>(size) : 0, '\0');
+  std::vsnprintf(text.data(), text.size() + 1, pattern, again);
+  va_end(again);
+  return text;
+}
+
+}  // namespace kvboost
