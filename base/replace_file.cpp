@@ -2,6 +2,7 @@
 #include "base/replace_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -25,11 +26,12 @@ Result<void> write_all(int descriptor, std::string_view bytes) {
 
 }  // namespace
 
-Result<void> replace_file(const std::filesystem::path& file, std::string_view bytes) {
+Result<void> replace_file(const std::filesystem::path& file, std::string_view bytes, mode_t mode) {
   std::string temporary = file.string() + ".XXXXXX";
   const int descriptor = ::mkostemp(temporary.data(), O_CLOEXEC);
   if (descriptor < 0) return fail_errno("cannot write to " + file.parent_path().string(), errno);
   Result<void> done = write_all(descriptor, bytes);
+  if (done && ::fchmod(descriptor, mode) != 0) done = fail_errno("setting the rights", errno);
   ::close(descriptor);
   if (done && ::rename(temporary.c_str(), file.c_str()) != 0) done = fail_errno("replacing", errno);
   if (done) return {};

@@ -3,6 +3,8 @@
 // content or the new one, never a part. Any thread.
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <string_view>
 
@@ -10,8 +12,9 @@
 
 namespace kvboost {
 
-/// Writes `bytes` beside `file`, readable by the user alone, to the disk, and renames. On failure the old
-/// file stays and nothing else does; the error names the file.
-[[nodiscard]] Result<void> replace_file(const std::filesystem::path& file, std::string_view bytes);
+/// Writes `bytes` beside `file`, by default readable by the user alone, to the disk, and renames. On failure
+/// the old file stays and nothing else does; the error names the file.
+[[nodiscard]] Result<void> replace_file(const std::filesystem::path& file, std::string_view bytes,
+                                        mode_t mode = 0600);
 
 }  // namespace kvboost

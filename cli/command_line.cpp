@@ -16,8 +16,10 @@
 #include "cli/cmd_model.h"
 #include "cli/cmd_status.h"
 #include "cli/cmd_warm.h"
+#include "cli/command_parts.h"
 #include "cli/doc_tree.h"
 #include "cli/help.h"
+#include "cli/integration_commands.h"
 #include "cli/mistake.h"
 #include "cli/plain_word.h"
 
@@ -31,50 +33,6 @@ constexpr const char* kPurpose =
 
 constexpr const char* kGlobalGroup = "Options of every command";
 constexpr const char* kAnswerGroup = "How to answer";
-
-/// Adds the rows of the option table that have this scope; each ends up in `flags`.
-void add_table_options(CLI::App& app, Invocation& invocation, Scope scope, const char* group) {
-  for (const Option& option : option_table()) {
-    if (option.scope != scope) continue;
-    const auto store = [&invocation, name = std::string(option.name)](const std::string& text) {
-      invocation.flags[name] = text;
-    };
-    std::string help(option.help);
-    if (!option.default_value.empty()) help += " [" + std::string(option.default_value) + "]";
-    if (option.kind == OptionKind::kFlag) {
-      const auto set = [store](std::int64_t count) { store(count > 0 ? "yes" : "no"); };
-      app.add_flag_function(flag_name(option), set, help)->group(group);
-    } else {
-      app.add_option_function<std::string>(flag_name(option), store, help)
-          ->type_name(value_name(option))
-          ->group(group);
-    }
-  }
-}
-
-/// A command with its arguments in a struct that lives as long as the callback.
-template <class Arguments>
-std::shared_ptr<Arguments> bind(CLI::App& app, Invocation& invocation,
-                                int (*run)(Session&, const Arguments&)) {
-  auto arguments = std::make_shared<Arguments>();
-  app.callback([&app, &invocation, arguments, run] {
-    if (!app.get_subcommands().empty()) return;  // `config set`: called after the subcommand's own
-    invocation.run = [arguments, run](Session& session) { return run(session, *arguments); };
-  });
-  return arguments;
-}
-
-CLI::App& add_command(CLI::App& parent, const std::string& name, const std::string& purpose,
-                      const std::string& examples = "") {
-  CLI::App& app = *parent.add_subcommand(name, purpose);
-  app.fallthrough();
-  app.footer(examples.empty() ? "" : "Examples:\n" + examples);  // else it would be the parent's
-  return app;
-}
-
-void add_json_flag(CLI::App& app, bool& json) {
-  app.add_flag("--json", json, "Print JSON on standard output");
-}
 
 void ask_command(CLI::App& root, Invocation& invocation) {
   CLI::App& app = add_command(root, "ask", "Ask a question about the repository you stand in",
@@ -320,28 +278,6 @@ void read_plain_words(CLI::App& app) {
 
 }  // namespace
 
-std::string value_name(const Option& option) {
-  switch (option.kind) {
-    case OptionKind::kText:
-      return "TEXT";
-    case OptionKind::kInteger:
-      return "N";
-    case OptionKind::kNumber:
-      return "X";
-    case OptionKind::kSize:
-      return "SIZE";
-    case OptionKind::kFlag:
-      return "";
-    case OptionKind::kChoice:
-      return std::string(option.allowed);
-    case OptionKind::kPath:
-      return "PATH";
-    case OptionKind::kDuration:
-      return "TIME";
-  }
-  return "";
-}
-
 CommandLine::CommandLine(std::string version)
     : version_(std::move(version)), app_(std::make_unique<CLI::App>(kPurpose, "kvboost")) {
   CLI::App& root = *app_;
@@ -359,6 +295,7 @@ CommandLine::CommandLine(std::string version)
   config_command(root, invocation_);
   doctor_command(root, invocation_);
   bench_command(root, invocation_);
+  add_integration_commands(root, invocation_);
   add_table_options(root, invocation_, Scope::kClient, kGlobalGroup);
   add_table_options(root, invocation_, Scope::kDaemon, kGlobalGroup);
   read_plain_words(root);

@@ -47,7 +47,4 @@ class CommandLine {
   std::unique_ptr<CLI::App> app_;
 };
 
-/// "SIZE", "N", "auto|always|never": what help shows for an option's value.
-[[nodiscard]] std::string value_name(const Option& option);
-
 }  // namespace kvboost::cli

@@ -51,8 +51,10 @@ DocCommand describe(const CLI::App& app, const std::string& parent_path) {
   for (const CLI::Option* option : app.get_options()) {
     (option->get_positional() ? out.positionals : out.options).push_back(describe(*option));
   }
-  for (const CLI::App* command : app.get_subcommands({}))
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (command->get_group().empty()) continue;  // what programs call
     out.commands.push_back(describe(*command, out.path));
+  }
   return out;
 }
 

@@ -2,7 +2,7 @@
 #include "cli/manual.h"
 
 #include "base/config.h"
-#include "cli/command_line.h"
+#include "cli/command_parts.h"
 #include "cli/exit_code.h"
 
 namespace kvboost::cli {

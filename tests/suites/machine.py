@@ -94,19 +94,22 @@ class Machine:
 
     # ---- daemons --------------------------------------------------------------------------------------------
 
-    def daemons(self):
-        """Process ids of this machine's daemons: told by the runtime directory in their environment."""
+    def processes(self):
+        """Process ids of all that runs on this machine, with their names: told by the runtime directory in their
+        environment."""
         mine = f"XDG_RUNTIME_DIR={self.runtime}".encode()
-        found = []
+        found = {}
         for process in pathlib.Path("/proc").glob("[0-9]*"):
             try:
-                is_daemon = (process / "comm").read_text().strip() == "kvboostd"
                 is_alive = "Z" not in (process / "stat").read_text().rsplit(")", 1)[1].split()[0]
-                if is_daemon and is_alive and mine in (process / "environ").read_bytes().split(b"\0"):
-                    found.append(int(process.name))
+                if is_alive and mine in (process / "environ").read_bytes().split(b"\0"):
+                    found[int(process.name)] = (process / "comm").read_text().strip()
             except OSError:
                 continue  # it ended meanwhile
-        return sorted(found)
+        return found
+
+    def daemons(self):
+        return sorted(pid for pid, name in self.processes().items() if name == "kvboostd")
 
     def only_daemon(self):
         daemons = self.daemons()
