@@ -112,6 +112,7 @@ Service::Service(Config config, Places places, ModelCatalog catalog, Server& ser
       ask_({config_, workers_, engine_thread_, models_, repositories_, conversations_, blocks_, gate_,
             warmer_, metrics_}),
       locate_({workers_, engine_thread_, models_, repositories_, blocks_, metrics_}),
+      search_({workers_, repositories_, metrics_}),
       warm_({workers_, models_, repositories_, warmer_, metrics_, [this] { return server_.is_leaving(); }}),
       cache_({workers_, models_, repositories_, blocks_, manifest_}),
       warmer_({engine_thread_, models_, blocks_, manifest_,
@@ -154,6 +155,7 @@ void Service::bind(Binder& binder) {
       [this](const auto& context, const auto& params, auto reply) { check_model(context, params, reply); });
   bind_models(binder);
   locate_.bind(binder);
+  search_.bind(binder);
   warm_.bind(binder);
   cache_.bind(binder);
 }

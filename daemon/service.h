@@ -32,6 +32,7 @@
 #include "daemon/pipeline/scheduler.h"
 #include "daemon/pipeline/warmer.h"
 #include "daemon/prompt/repositories.h"
+#include "daemon/search_handler.h"
 #include "daemon/warm_handler.h"
 
 namespace kvboost::daemon {
@@ -92,6 +93,7 @@ class Service {
   ReuseGate gate_;
   AskHandler ask_;
   LocateHandler locate_;
+  SearchHandler search_;
   WarmHandler warm_;
   CacheHandler cache_;
   std::optional<Follower> follower_;  // ends its work before that of the two below ends

@@ -128,6 +128,25 @@ void bind_locate(Binder& binder) {
       });
 }
 
+/// `search` finds the query in the first path; "wait" and "fail" as in `ask`.
+void bind_search(Binder& binder) {
+  using protocol::SearchResult;
+  binder.add<protocol::SearchParams, SearchResult>(
+      "search", RunOn::kWorker,
+      [](const RequestContext& context, const protocol::SearchParams& params,
+         const Reply<SearchResult>& reply) {
+        if (params.query == "fail") return reply(fail(ErrorCode::kNotFound, "fail: no such directory"));
+        context.notify("search/progress", protocol::SearchProgress{"reading", 1, 2});
+        if (params.query == "wait") {
+          while (!context.stop().stop_requested()) sleep_a_little();
+          return reply(fail(ErrorCode::kCancelled, "cancelled"));
+        }
+        SearchResult result{.root = params.directory, .note = {}, .spans = {}};
+        if (!params.paths.empty()) result.spans = {{params.paths.front(), 7, 9, 1.5, params.query}};
+        reply(result);
+      });
+}
+
 void bind_cache(Binder& binder) {
   using namespace protocol;
   binder.add<Nothing, CacheStatsResult>("cache/stats", RunOn::kIo, [](auto, auto, auto reply) {
@@ -190,6 +209,7 @@ int serve(const Flags& flags, StartReport report) {
   bind_ask(binder, files->socket.parent_path());
   bind_warm(binder, files->socket.parent_path());
   bind_locate(binder);
+  bind_search(binder);
   bind_cache(binder);
   if (flags.contains("crash-on-handshake")) {
     binder.add<protocol::InitializeParams, protocol::InitializeResult>(

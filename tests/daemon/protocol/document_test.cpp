@@ -62,6 +62,7 @@ const std::map<std::string, Method>& methods() {
       {"initialize", {again<InitializeParams>, again<InitializeResult>}},
       {"ask", {again<AskParams>, again<AskResult>}},
       {"locate", {again<LocateParams>, again<LocateResult>}},
+      {"search", {again<SearchParams>, again<SearchResult>}},
       {"status", {again<Nothing>, again<StatusResult>}},
       {"model/list", {again<Nothing>, again<ModelListResult>}},
       {"model/info", {again<ModelInfoParams>, again<ModelInfoResult>}},
@@ -87,7 +88,7 @@ const std::map<std::string, Rewrite>& notifications() {
       {"ask/progress", again<AskProgress>},     {"ask/token", again<AskToken>},
       {"check/progress", again<CheckProgress>}, {"warm/progress", again<WarmProgress>},
       {"cache/progress", again<CacheProgress>}, {"locate/progress", again<LocateProgress>},
-      {"locate/ranking", again<LocateRanking>},
+      {"locate/ranking", again<LocateRanking>}, {"search/progress", again<SearchProgress>},
   };
   return kNotifications;
 }
