@@ -2,6 +2,7 @@
 #include "cli/integration_commands.h"
 
 #include "cli/cmd_hook.h"
+#include "cli/cmd_mcp.h"
 #include "cli/command_parts.h"
 
 namespace kvboost::cli {
@@ -27,10 +28,21 @@ void hook_command(CLI::App& root, Invocation& invocation) {
   run.add_option("arguments", hook.arguments);
 }
 
+void mcp_command(CLI::App& root, Invocation& invocation) {
+  CLI::App& app = add_command(
+      root, "mcp", "Serve an assistant by the Model Context Protocol, on standard input and output",
+      "  kvboost mcp\n"
+      "  kvboost mcp ~/src/app ~/src/library");
+  app.add_option("directories", bind(app, invocation, serve_mcp)->directories,
+                 "What the assistant may ask about; without them, the directory that it is started in")
+      ->type_name("[DIRECTORY...]");
+}
+
 }  // namespace
 
 void add_integration_commands(CLI::App& root, Invocation& invocation) {
   hook_command(root, invocation);
+  mcp_command(root, invocation);
 }
 
 }  // namespace kvboost::cli

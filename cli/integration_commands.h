@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands by which other programs use kvboost: git's hooks. Part of the table in command_line.cpp.
+// The commands by which other programs use kvboost: git's hooks, and assistants.  Part of the table in
+// command_line.cpp.
 #pragma once
 
 #include "cli/command_line.h"
