@@ -18,6 +18,7 @@
 #include "daemon/models/model_catalog.h"
 #include "daemon/net/binder.h"
 #include "daemon/net/daemonise.h"
+#include "daemon/net/handed_socket.h"
 #include "daemon/net/lifecycle.h"
 #include "daemon/net/listener.h"
 #include "daemon/net/server.h"
@@ -78,7 +79,7 @@ int serve(const Config& config, StartReport report) {
   if (auto log = log::to_file(where->log_file, config.text("log_level")); !log)
     return report.failed(log.error(), where->log_file);
   auto listener = Listener::open(*files, build_id());
-  if (!listener && listener.error().code == ErrorCode::kBusy) {
+  if (!listener && listener.error().code == ErrorCode::kBusy && !is_socket_handed()) {
     report.ready();  // another daemon serves already
     return EXIT_SUCCESS;
   }

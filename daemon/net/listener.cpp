@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/unix_socket.h"
+#include "daemon/net/handed_socket.h"
 
 namespace kvboost::daemon {
 namespace {
@@ -58,6 +59,9 @@ Result<void> clear_place(const fs::path& socket) {
 Result<Listener> Listener::open(const DaemonFiles& files, std::string_view build) {
   auto lock = take_lock(files, build);
   if (!lock) return fail(lock.error());
+  auto handed = take_handed_socket(files.socket);
+  if (!handed) return fail(handed.error());
+  if (*handed) return Listener(std::move(*lock), std::move(**handed));  // its file is not ours to remove
   if (auto clear = clear_place(files.socket); !clear) return fail(clear.error());
   auto fd = listen_unix(files.socket);
   if (!fd) return fail(fd.error());

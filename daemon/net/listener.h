@@ -17,8 +17,8 @@ namespace kvboost::daemon {
 
 class Listener {
  public:
-  /// Takes the lock, removes a stale socket, listens. kBusy if another daemon serves; the message tells
-  /// which.
+  /// Takes the lock, removes a stale socket, listens; or takes the socket that was handed over. kBusy if
+  /// another daemon serves; the message tells which.
   [[nodiscard]] static Result<Listener> open(const DaemonFiles& files, std::string_view build);
 
   Listener(Listener&&) noexcept = default;
