@@ -205,7 +205,7 @@ bool Engine::Impl::run_blocks(Sequence::Impl& sequence, const Work& work, const 
     sequence.kv.commit(input.tokens.subspan(repaired), input.positions.subspan(repaired));
     after_block(done, count);
     done += count;
-    if (options.progress) options.progress(done);
+    if (options.progress && done < n) options.progress(done);
   }
   return true;
 }
@@ -232,6 +232,8 @@ Result<void> Engine::Impl::run(Sequence& sequence, std::span<const TokenId> toke
                   "the file may be damaged: fetch it again, or choose compute type f32");
     }
     live.logits = std::move(last);
+    // Not before the logits are taken: whoever is told may use the engine meanwhile.
+    if (options.progress) options.progress(static_cast<std::int32_t>(work->tokens.size()));
     return {};
   });
   if (!result) {

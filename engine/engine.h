@@ -66,6 +66,10 @@ struct GenerateParams {
   SamplingParams sampling;
   std::vector<std::string> stop_strings;  // never part of the text, even when it arrives in pieces
   bool stop_repetition = false;           // end when the model goes round in circles
+  bool end_at_control = false;            // any control token ends the text, as the end's own does
+  /// The text begins with these bytes, which are not shown: the end of a prompt that was cut off where it was
+  /// no whole token yet. Tokens that do not fit are not taken.
+  std::string opening{};
 };
 
 struct Generated {
@@ -107,7 +111,8 @@ struct PrefillOptions {
   std::span<const std::int32_t> repair;
   /// When set, receives the block (keys before RoPE, values) of just these tokens. Not together with repair.
   KvBlock* capture = nullptr;
-  /// Tokens done so far, called on the engine thread between blocks.
+  /// Tokens done so far, called on the engine thread between blocks and at the end. It may use the engine for
+  /// another sequence.
   std::function<void(std::int32_t done)> progress;
   std::stop_token stop;
 };

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/model/engine_state.h"
+#include "engine/sample/opening.h"
 #include "engine/sample/repetition.h"
 #include "engine/sample/sampler.h"
 #include "engine/sample/stop_strings.h"
@@ -46,6 +47,7 @@ Result<Generated> Engine::generate(Sequence& sequence, const GenerateParams& par
   };
 
   Sampler sampler(params.sampling);
+  Opening opening(params.opening, impl_->tokenizer);
   StopStrings stops(params.stop_strings);
   Repetition repetition;
   Utf8Stream characters;
@@ -58,13 +60,18 @@ Result<Generated> Engine::generate(Sequence& sequence, const GenerateParams& par
     } else if (sequence.size() >= impl_->info.context) {
       finished = FinishReason::kContext;
     } else {
-      auto token = sampler.pick(sequence.impl_->logits);
-      if (!token) return undo(token.error());
-      if (impl_->tokenizer.is_end(*token)) {
+      const auto fitting = opening.fitting(sequence.impl_->logits);
+      if (!fitting) {
         finished = FinishReason::kEnd;
         break;
       }
-      auto step = stops.push(characters.push(impl_->tokenizer.bytes(*token)));
+      auto token = sampler.pick(*fitting);
+      if (!token) return undo(token.error());
+      if (impl_->tokenizer.is_end(*token) || (params.end_at_control && impl_->tokenizer.is_control(*token))) {
+        finished = FinishReason::kEnd;
+        break;
+      }
+      auto step = stops.push(characters.push(opening.rest_of(*token)));
       if (!show(step.text, *token)) return generated.reason = FinishReason::kSink, generated;
       if (step.stopped) return generated.reason = FinishReason::kStopString, generated;
       PrefillOptions options;

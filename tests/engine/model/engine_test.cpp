@@ -52,6 +52,22 @@ TEST_P(EngineBothTypes, APieceAtATimeEqualsAllAtOnce) {
   EXPECT_LT(distance(engine.logits(whole), engine.logits(*pieces)), tolerance());
 }
 
+TEST_P(EngineBothTypes, WhoeverIsToldOfProgressMayUseTheEngine) {
+  LoadedEngine engine({}, GetParam());
+  const auto tokens = random_tokens(700);
+  const auto expected = engine.logits(engine.read(tokens));
+  auto other = engine.read(random_tokens(30, 2));
+  PrefillOptions options;
+  std::int32_t last = 0;
+  options.progress = [&](std::int32_t done) {
+    EXPECT_GT(done, last);
+    last = done;
+    EXPECT_TRUE(engine->prefill(other, random_tokens(40, 3)).has_value());
+  };
+  EXPECT_EQ(distance(engine.logits(engine.read(tokens, options)), expected), 0);
+  EXPECT_EQ(last, 700);
+}
+
 TEST_P(EngineBothTypes, TruncatedAndReadAnewEqualsFresh) {
   LoadedEngine engine({}, GetParam());
   const auto tokens = random_tokens(700);

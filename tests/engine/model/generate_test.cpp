@@ -167,6 +167,49 @@ TEST(Generate, CancellingLeavesTheSequenceAsItWas) {
   EXPECT_EQ(engine.logits(sequence), before);
 }
 
+TEST(Generate, TheOpeningIsKeptToAndNotShown) {
+  LoadedEngine engine;
+  auto sequence = engine.read(random_tokens(30));
+  GenerateParams params = most(12);
+  params.opening = "return x";
+  const auto run = generate(engine, sequence, params);
+  const std::string whole = engine->tokenizer().decode(run.result.tokens);
+  Utf8Stream characters;
+  ASSERT_TRUE(whole.starts_with("return x")) << whole;
+  std::string shown = characters.push(std::string_view(whole).substr(8));
+  EXPECT_EQ(run.text, shown += characters.flush());
+
+  auto stopped = engine.read(random_tokens(30));
+  params.opening = "r";
+  EXPECT_TRUE(engine->generate(stopped, params, [](std::string_view, TokenId) { return false; }).has_value());
+  EXPECT_EQ(engine.logits(stopped), engine.logits(engine.read(random_tokens(30)))) << "no logit is lost";
+}
+
+TEST(Generate, AnyControlTokenEndsItIfWanted) {
+  LoadedEngine engine;
+  const TokenId mark = *engine->tokenizer().special("<|im_start|>");
+  ASSERT_TRUE(engine->tokenizer().is_control(mark) && !engine->tokenizer().is_end(mark));
+  GenerateParams params = most(1900);
+  params.sampling.temperature = 3.0F;
+  bool met = false;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    params.sampling.seed = seed;
+    params.end_at_control = false;
+    auto free = engine.read(random_tokens(4));
+    const auto all = generate(engine, free, params).result.tokens;
+    const auto first = std::ranges::find(all, mark);
+    params.end_at_control = true;
+    auto sequence = engine.read(random_tokens(4));
+    const auto run = generate(engine, sequence, params);
+    EXPECT_TRUE(std::ranges::equal(run.result.tokens, std::span(all.begin(), first)));
+    if (first == all.end()) continue;
+    EXPECT_EQ(run.result.reason, FinishReason::kEnd);
+    met = true;
+    break;
+  }
+  EXPECT_TRUE(met) << "none of the seeds came to a control token that is no end";
+}
+
 TEST(Generate, NeedsSomethingToGoOnFrom) {
   LoadedEngine engine;
   auto sequence = engine->new_sequence();
