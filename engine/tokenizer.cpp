@@ -117,6 +117,9 @@ bool Tokenizer::is_end(TokenId id) const {
 bool Tokenizer::is_control(TokenId id) const {
   return impl_->vocabulary.contains(id) && impl_->vocabulary.type(id) == PieceType::kControl;
 }
+const FillMarks& Tokenizer::fill_marks() const {
+  return impl_->vocabulary.fill_marks();
+}
 std::int32_t Tokenizer::vocabulary() const {
   return impl_->vocabulary.size();
 }

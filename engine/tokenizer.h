@@ -18,6 +18,13 @@ namespace kvboost::engine {
 class Gguf;
 using TokenId = std::int32_t;
 
+/// The marks that a file names for filling in the middle (tokenizer.ggml.fim_pre_token_id and its like, or
+/// the older prefix_token_id, suffix_token_id, middle_token_id).
+struct FillMarks {
+  std::optional<TokenId> prefix, suffix, middle;
+  std::optional<TokenId> repository, file;  // what opens a repository's name, and a file
+};
+
 /// Where a text stands in a prompt. At the very start, a model whose training put a space before every text
 /// (Llama 2, Mistral) gets that space; everywhere else text is taken as it is.
 enum class TextPosition { kInside, kStart };
@@ -57,6 +64,7 @@ class Tokenizer {
   [[nodiscard]] bool adds_bos() const;               // whether a prompt begins with it
   [[nodiscard]] bool is_end(TokenId id) const;       // end of text, of turn, of message
   [[nodiscard]] bool is_control(TokenId id) const;
+  [[nodiscard]] const FillMarks& fill_marks() const;
   [[nodiscard]] std::int32_t vocabulary() const;
   [[nodiscard]] std::string_view pre_tokenizer() const;  // "smollm"; empty for SentencePiece
   /// tokenizer.chat_template, or empty.

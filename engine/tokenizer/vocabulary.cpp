@@ -24,6 +24,7 @@ constexpr std::array kEnds = {
     "<|eot|>",
     "<|EOT|>",
     "<EOT>",
+    "▁<EOT>",
     "<|return|>",
     "</s>",
     "<eos>",
@@ -41,9 +42,10 @@ constexpr std::array kEnds = {
 
 // Markup that is not of the form <|name|> and no HTML either.
 constexpr std::array kMarkup = {
-    "<start_of_turn>",  "<end_of_turn>", "[INST]",       "[/INST]",      "[SYSTEM_PROMPT]",
-    "[/SYSTEM_PROMPT]", "<fim_prefix>",  "<fim_middle>", "<fim_suffix>", "<fim_pad>",
-    "<file_sep>",       "<repo_name>",   "<filename>",   "<EOT>",
+    "<start_of_turn>", "<end_of_turn>", "[INST]",       "[/INST]",   "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]",
+    "<fim_prefix>",    "<fim_middle>",  "<fim_suffix>", "<fim_pad>", "<file_sep>",      "<repo_name>",
+    "<filename>",      "<EOT>",         "▁<PRE>",       "▁<SUF>",    "▁<MID>",          "▁<EOT>",
+    "[PREFIX]",        "[SUFFIX]",      "[MIDDLE]",
 };
 
 bool looks_like_markup(std::string_view text) {
@@ -53,6 +55,7 @@ bool looks_like_markup(std::string_view text) {
 }
 
 bool is_bracketed(std::string_view text) {
+  if (text.starts_with("▁")) text.remove_prefix(std::string_view("▁").size());
   return (text.starts_with('<') && text.ends_with('>')) || (text.starts_with('[') && text.ends_with(']'));
 }
 
@@ -62,6 +65,7 @@ Result<Vocabulary> Vocabulary::read(const Gguf& gguf) {
   Vocabulary vocabulary;
   if (auto read = vocabulary.read_pieces(gguf); !read) return fail(read.error());
   if (auto read = vocabulary.read_types(gguf); !read) return fail(read.error());
+  if (auto read = vocabulary.read_fill_marks(gguf); !read) return fail(read.error());
   if (auto read = vocabulary.read_ends(gguf); !read) return fail(read.error());
   return vocabulary;
 }
@@ -108,31 +112,61 @@ Result<void> Vocabulary::read_types(const Gguf& gguf) {
 }
 
 Result<void> Vocabulary::read_ends(const Gguf& gguf) {
-  const auto named = [&](const std::string& key) -> Result<std::optional<TokenId>> {
-    const auto id = gguf.integer(key);
-    if (!id) return std::nullopt;
-    if (*id < 0 || *id >= size())
-      return fail(ErrorCode::kModel,
-                  key + " is " + std::to_string(*id) + ", but the vocabulary has " + std::to_string(size()) +
-                      " pieces",
-                  std::string(kRemedy));
-    return static_cast<TokenId>(*id);
-  };
-  const auto bos = named("tokenizer.ggml.bos_token_id");
+  const auto bos = named(gguf, "tokenizer.ggml.bos_token_id");
   if (!bos) return fail(bos.error());
   bos_ = *bos;
   for (const char* key :
        {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"}) {
-    const auto end = named(key);
+    const auto end = named(gguf, key);
     if (!end) return fail(end.error());
     if (!*end) continue;
     ends_.push_back(**end);
-    if (is_bracketed(text(**end))) types_[static_cast<std::size_t>(**end)] = PieceType::kControl;
+    make_control(**end);
   }
   for (const char* text : kEnds)
     if (const auto id = find(text); id && type(*id) == PieceType::kControl) ends_.push_back(*id);
   std::ranges::sort(ends_);
   return {};
+}
+
+Result<void> Vocabulary::read_fill_marks(const Gguf& gguf) {
+  struct Named {
+    std::optional<TokenId>* mark;
+    std::array<const char*, 2> keys;  // the second one is older
+  };
+  const Named marks[] = {
+      {&fill_marks_.prefix, {"fim_pre_token_id", "prefix_token_id"}},
+      {&fill_marks_.suffix, {"fim_suf_token_id", "suffix_token_id"}},
+      {&fill_marks_.middle, {"fim_mid_token_id", "middle_token_id"}},
+      {&fill_marks_.repository, {"fim_rep_token_id"}},
+      {&fill_marks_.file, {"fim_sep_token_id"}},
+  };
+  for (const auto& [mark, keys] : marks) {
+    for (const char* key : keys) {
+      if (key == nullptr) continue;
+      const auto id = named(gguf, std::string("tokenizer.ggml.") + key);
+      if (!id) return fail(id.error());
+      if (!*mark) *mark = *id;
+    }
+    if (*mark) make_control(**mark);
+  }
+  return {};
+}
+
+Result<std::optional<TokenId>> Vocabulary::named(const Gguf& gguf, const std::string& key) const {
+  const auto id = gguf.integer(key);
+  if (!id) return std::nullopt;
+  if (*id < 0 || *id >= size())
+    return fail(
+        ErrorCode::kModel,
+        key + " is " + std::to_string(*id) + ", but the vocabulary has " + std::to_string(size()) + " pieces",
+        std::string(kRemedy));
+  return static_cast<TokenId>(*id);
+}
+
+/// What the file names as a mark is one, whatever type it gives it, unless it looks like a word.
+void Vocabulary::make_control(TokenId id) {
+  if (is_bracketed(text(id))) types_[static_cast<std::size_t>(id)] = PieceType::kControl;
 }
 
 std::optional<TokenId> Vocabulary::find(std::string_view text) const {

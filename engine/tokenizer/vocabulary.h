@@ -49,17 +49,23 @@ class Vocabulary {
   /// tokenizer.ggml.bos_token_id.
   [[nodiscard]] std::optional<TokenId> bos() const { return bos_; }
   [[nodiscard]] bool is_end(TokenId id) const;
+  [[nodiscard]] const FillMarks& fill_marks() const { return fill_marks_; }
 
  private:
   Vocabulary() = default;
   [[nodiscard]] Result<void> read_pieces(const Gguf& gguf);
   [[nodiscard]] Result<void> read_types(const Gguf& gguf);
   [[nodiscard]] Result<void> read_ends(const Gguf& gguf);
+  [[nodiscard]] Result<void> read_fill_marks(const Gguf& gguf);
+  /// The id that the file names under this key, if it does. kModel if the vocabulary does not have it.
+  [[nodiscard]] Result<std::optional<TokenId>> named(const Gguf& gguf, const std::string& key) const;
+  void make_control(TokenId id);
 
   std::vector<std::string> texts_;
   std::vector<PieceType> types_;
   std::unordered_map<std::string_view, TokenId> ids_;  // keys are views of texts_
   std::optional<TokenId> bos_;
+  FillMarks fill_marks_;
   std::vector<TokenId> ends_;  // sorted
 };
 
