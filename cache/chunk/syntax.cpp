@@ -1,91 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/chunk/syntax.h"
 
-#include <time.h>
 #include <tree_sitter/api.h>
-#include <tree_sitter/parser.h>
 
 #include <algorithm>
-#include <cstring>
 #include <initializer_list>
-#include <memory>
 #include <utility>
+
+#include "cache/chunk/parsed_text.h"
 
 namespace kvboost::cache {
 namespace {
-
-std::chrono::nanoseconds thread_time() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
-}
-
-// A grammar's scanner writes its state into a buffer of tree-sitter's. Those of Markdown, YAML and Bash do
-// not mind its size when a text is nested deep: they are given a larger one, and the parse ends there.
-struct ScannerGuard {
-  unsigned (*serialize)(void*, char*) = nullptr;
-  std::vector<char> state;
-  bool overflowed = false;
-};
-
-thread_local ScannerGuard* scanner_guard = nullptr;
-
-unsigned serialize_guarded(void* scanner, char* buffer) {
-  ScannerGuard& guard = *scanner_guard;
-  const unsigned size = guard.serialize(scanner, guard.state.data());
-  if (size > TREE_SITTER_SERIALIZATION_BUFFER_SIZE) {
-    guard.overflowed = true;
-    return 0;
-  }
-  if (size > 0) std::memcpy(buffer, guard.state.data(), size);
-  return size;
-}
-
-struct ParserDeleter {
-  void operator()(TSParser* parser) const { ts_parser_delete(parser); }
-};
-struct TreeDeleter {
-  void operator()(TSTree* tree) const { ts_tree_delete(tree); }
-};
-using Tree = std::unique_ptr<TSTree, TreeDeleter>;
-
-const char* read_text(void* payload, std::uint32_t at, TSPoint, std::uint32_t* size) {
-  const auto& text = *static_cast<std::string_view*>(payload);
-  *size = at < text.size() ? static_cast<std::uint32_t>(text.size() - at) : 0;
-  return *size > 0 ? text.data() + at : "";
-}
-
-struct Deadline {
-  std::chrono::nanoseconds at;
-  const ScannerGuard* guard;
-};
-
-bool past_deadline(TSParseState* state) {
-  const auto& deadline = *static_cast<Deadline*>(state->payload);
-  return deadline.guard->overflowed || thread_time() > deadline.at;
-}
-
-// `language` must outlive the tree.
-Result<Tree> parse(TSLanguage& language, std::string_view text, std::chrono::milliseconds budget) {
-  ScannerGuard guard{.serialize = language.external_scanner.serialize, .state = {}, .overflowed = false};
-  if (guard.serialize != nullptr) {
-    guard.state.resize(4096 + 8 * text.size());  // no scanner keeps more than 8 bytes for a byte of text
-    language.external_scanner.serialize = serialize_guarded;
-  }
-  scanner_guard = &guard;
-  const std::unique_ptr<TSParser, ParserDeleter> parser(ts_parser_new());
-  if (!ts_parser_set_language(parser.get(), &language)) {
-    return fail(ErrorCode::kInternal, "the grammar does not fit tree-sitter");
-  }
-  Deadline deadline{.at = thread_time() + budget, .guard = &guard};
-  Tree tree(ts_parser_parse_with_options(
-      parser.get(), nullptr, {&text, read_text, TSInputEncodingUTF8, nullptr}, {&deadline, past_deadline}));
-  if (guard.overflowed) return fail(ErrorCode::kInvalidArgument, "nested too deep for its grammar");
-  if (!tree) {
-    return fail(ErrorCode::kInvalidArgument, "not parsed within " + std::to_string(budget.count()) + " ms");
-  }
-  return tree;
-}
 
 bool contains_any(std::string_view type, std::initializer_list<std::string_view> words) {
   return std::ranges::any_of(words, [&](std::string_view word) { return type.contains(word); });
@@ -262,10 +187,9 @@ class Reader {
 }  // namespace
 
 Result<Syntax> read_syntax(const Grammar& grammar, std::string_view text, std::chrono::milliseconds budget) {
-  TSLanguage language = *grammar.language();
-  auto tree = parse(language, text, budget);
-  if (!tree) return fail(tree.error());
-  return Reader(text).read(tree->get());
+  const auto parsed = ParsedText::parse(grammar, text, budget);
+  if (!parsed) return fail(parsed.error());
+  return Reader(text).read(parsed->tree());
 }
 
 }  // namespace kvboost::cache
