@@ -62,6 +62,18 @@ FileParts::Selection FileParts::all_of(const std::string& path) {
   return all;
 }
 
+FileParts::Selection FileParts::holding(const std::string& path, std::size_t begin, std::size_t end) {
+  Selection selection;
+  const EncodedFile& chunks = **file(path).chunks;
+  const std::size_t enough = (end - begin) / 3;
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    const cache::Chunk& span = chunks[i].span;
+    const std::size_t first = std::max(span.begin, begin), last = std::min(span.end, end);
+    if (first < last && (last - first > enough || last - first == span.end - span.begin)) selection.insert(i);
+  }
+  return selection;
+}
+
 std::size_t FileParts::size(const File& file, const Selection& selection) const {
   const EncodedFile& chunks = **file.chunks;
   std::size_t tokens = chunks.empty() ? file.opening.size() : 0;

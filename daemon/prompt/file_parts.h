@@ -31,6 +31,8 @@ class FileParts {
   /// Chunks of one file, by index.
   using Selection = std::set<std::size_t>;
   [[nodiscard]] Selection all_of(const std::string& path);
+  /// The chunks that hold a good part of these bytes, which were cut by other rules than they.
+  [[nodiscard]] Selection holding(const std::string& path, std::size_t begin, std::size_t end);
 
   // Below, the file must be readable, and have the selected chunks.
   /// Tokens that they would add to the plan.

@@ -90,20 +90,6 @@ std::vector<Candidate> rank(const Repository& repository, const std::string& que
   return candidates;
 }
 
-// The chunks that hold a good part of the ranked span, which was cut by other rules than they.
-FileParts::Selection chunks_of(const EncodedFile& file, const Candidate& candidate) {
-  FileParts::Selection selection;
-  const std::size_t enough = (candidate.end - candidate.begin) / 3;
-  for (std::size_t i = 0; i < file.size(); ++i) {
-    const std::size_t begin = std::max(file[i].span.begin, candidate.begin);
-    const std::size_t end = std::min(file[i].span.end, candidate.end);
-    if (begin < end && (end - begin > enough || end - begin == file[i].span.end - file[i].span.begin)) {
-      selection.insert(i);
-    }
-  }
-  return selection;
-}
-
 class Chooser {
  public:
   Chooser(const Repository& repository, FileParts& files, const std::stop_token& stop)
@@ -177,7 +163,7 @@ class Chooser {
   void take_ranked(const Candidate& candidate) {
     const auto& chunks = files_.chunks(candidate.path);
     if (!chunks) return;  // gone since the refresh
-    const auto selection = chunks_of(**chunks, candidate);
+    const auto selection = files_.holding(candidate.path, candidate.begin, candidate.end);
     if (selection.empty() || files_.cost(candidate.path, selection) == 0) return;
     const bool small = (*chunks)->size() <= kSmallFile;
     if ((small && files_.take(candidate.path, files_.all_of(candidate.path), candidate.score)) ||

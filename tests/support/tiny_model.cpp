@@ -52,6 +52,8 @@ void set_tokenizer(GgufWriter& file, const TinyModel& options) {
     tokens.push_back(merge.substr(0, space) + merge.substr(space + 1));
   }
   types.resize(tokens.size(), kNormal);
+  tokens.insert(tokens.end(), options.marks.begin(), options.marks.end());
+  types.resize(tokens.size(), kControl);
   file.set("tokenizer.ggml.model", "gpt2");
   if (!options.pre_tokenizer.empty()) file.set("tokenizer.ggml.pre", options.pre_tokenizer);
   file.set("tokenizer.ggml.tokens", tokens);
@@ -61,6 +63,10 @@ void set_tokenizer(GgufWriter& file, const TinyModel& options) {
   file.set("tokenizer.ggml.eos_token_id", std::uint32_t{2});
   file.set("tokenizer.ggml.add_bos_token", false);
   file.set("tokenizer.chat_template", kChatTemplate);
+}
+
+std::int32_t vocabulary_of(const TinyModel& options) {
+  return kTinyVocabulary + static_cast<std::int32_t>(options.marks.size());
 }
 
 /// general.file_type's number for a file that is mostly of this type.
@@ -99,7 +105,7 @@ void set_shape(GgufWriter& file, const TinyModel& options) {
   size("attention.head_count_kv", options.n_kv_heads);
   size("attention.key_length", options.head_dim);
   size("attention.value_length", options.head_dim);
-  size("vocab_size", kTinyVocabulary);
+  size("vocab_size", vocabulary_of(options));
   set("attention.layer_norm_rms_epsilon", 1e-5F);
   set("rope.freq_base", options.rope_base);
   if (options.architecture == "llama") size("rope.dimension_count", options.head_dim);
@@ -121,8 +127,8 @@ class RandomTensors {
     add(name, {in, out}, type_, 0.0F, 1.0F / std::sqrt(static_cast<float>(in)));
   }
   /// Logits come with a deviation of about 2.
-  void embedding(const std::string& name, std::int32_t width) {
-    add(name, {width, kTinyVocabulary}, type_, 0.0F, 2.0F / std::sqrt(static_cast<float>(width)));
+  void embedding(const std::string& name, std::int32_t width, std::int32_t vocabulary) {
+    add(name, {width, vocabulary}, type_, 0.0F, 2.0F / std::sqrt(static_cast<float>(width)));
   }
   void norm(const std::string& name, std::int32_t size) { add(name, {size}, TensorType::kF32, 1.0F, 0.1F); }
   void bias(const std::string& name, std::int32_t size) { add(name, {size}, TensorType::kF32, 0.0F, 0.3F); }
@@ -185,17 +191,29 @@ void add_layer(RandomTensors& tensors, const TinyModel& options, const std::stri
 
 }  // namespace
 
+std::vector<std::string> fill_marks_of(std::string_view family) {
+  if (family == "qwen2.5-coder")
+    return {"<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>",
+            "<|fim_pad|>",    "<|repo_name|>",  "<|file_sep|>"};
+  if (family == "starcoder2")
+    return {"<fim_prefix>", "<fim_middle>", "<fim_suffix>", "<fim_pad>", "<repo_name>", "<file_sep>"};
+  if (family == "codellama") return {"▁<PRE>", "▁<MID>", "▁<SUF>", "▁<EOT>"};
+  if (family == "deepseek-coder") return {"<｜fim▁hole｜>", "<｜fim▁begin｜>", "<｜fim▁end｜>"};
+  if (family == "codestral") return {"[PREFIX]", "[SUFFIX]", "[MIDDLE]"};
+  return {};
+}
+
 GgufWriter make_tiny_model(const TinyModel& options) {
   GgufWriter file;
   set_shape(file, options);
   set_tokenizer(file, options);
   RandomTensors tensors(file, options);
-  tensors.embedding("token_embd.weight", options.width);
+  tensors.embedding("token_embd.weight", options.width, vocabulary_of(options));
   for (std::int32_t layer = 0; layer < options.n_layers; ++layer) {
     add_layer(tensors, options, "blk." + std::to_string(layer) + ".");
   }
   tensors.norm("output_norm.weight", options.width);
-  if (!options.tied_output) tensors.embedding("output.weight", options.width);
+  if (!options.tied_output) tensors.embedding("output.weight", options.width, vocabulary_of(options));
   if (!options.frequency_factors.empty()) tensors.exact("rope_freqs.weight", options.frequency_factors);
   return file;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -33,11 +34,16 @@ struct TinyModel {
   std::vector<float> frequency_factors = {};  // rope_freqs.weight, head_dim / 2 of them
   std::int32_t sliding_window = 0;            // 0: no such key
   std::string pre_tokenizer = "smollm";       // "": no such key
+  std::vector<std::string> marks = {};        // control tokens behind the others
 };
 
-/// Ids: 0 <|endoftext|>, 1 <|im_start|>, 2 <|im_end|> (control), 3 + b for byte b, then the merges in order.
+/// The marks of a family that fills in the middle, by the name that FillInMiddle has for it; none for others.
+[[nodiscard]] std::vector<std::string> fill_marks_of(std::string_view family);
+
+/// Ids: 0 <|endoftext|>, 1 <|im_start|>, 2 <|im_end|> (control), 3 + b for byte b, then the merges in order,
+/// then the model's marks.
 inline constexpr std::int32_t kTinyFirstByte = 3;
-inline constexpr std::int32_t kTinyVocabulary = 300;
+inline constexpr std::int32_t kTinyVocabulary = 300;  // without marks
 
 [[nodiscard]] GgufWriter make_tiny_model(const TinyModel& options = {});
 
