@@ -17,7 +17,11 @@ class EitherStop {
  private:
   struct Request {
     std::stop_source* source;
-    void operator()() const { source->request_stop(); }
+    void operator()() const {
+      // What stops may let go of all of this, here and now.
+      std::stop_source alive = *source;
+      alive.request_stop();
+    }
   };
 
   std::stop_source source_;

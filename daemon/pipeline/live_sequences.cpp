@@ -14,6 +14,7 @@ std::int32_t shared_prefix(const LiveSequence& live, std::span<const engine::Tok
   std::size_t n = 0;
   while (n < most && cells[n] == tokens[n] && positions[n] == static_cast<std::int32_t>(n)) ++n;
   const auto shared = static_cast<std::int32_t>(n);
+  if (live.kind == LiveKind::kCompletion) return shared;
   const bool same_prompt = n == most && tokens.size() == static_cast<std::size_t>(live.prompt_tokens);
   return n == cells.size() || same_prompt ? shared : std::min(shared, live.exact_tokens);
 }
@@ -23,11 +24,11 @@ std::int32_t shared_prefix(const LiveSequence& live, std::span<const engine::Tok
 LiveSequences::LiveSequences(engine::Engine& engine, std::int32_t max_sequences, std::uint64_t max_bytes)
     : engine_(&engine), max_sequences_(std::max(1, max_sequences)), max_bytes_(max_bytes) {}
 
-Result<LiveSequence> LiveSequences::take(std::span<const engine::TokenId> tokens) {
+Result<LiveSequence> LiveSequences::take(std::span<const engine::TokenId> tokens, LiveKind kind) {
   auto best = kept_.end();
   std::int32_t best_shared = 0;
   for (auto it = kept_.begin(); it != kept_.end(); ++it) {
-    const std::int32_t shared = tokens.empty() ? 0 : shared_prefix(*it, tokens);
+    const std::int32_t shared = tokens.empty() || it->kind != kind ? 0 : shared_prefix(*it, tokens);
     if (shared > best_shared) {
       best = it;
       best_shared = shared;
@@ -36,15 +37,15 @@ Result<LiveSequence> LiveSequences::take(std::span<const engine::TokenId> tokens
   if (best == kept_.end()) {
     auto made = engine_->new_sequence();
     if (!made) return fail(made.error());
-    return LiveSequence{std::move(*made), 0};
+    return LiveSequence{std::move(*made), 0, 0, kind};
   }
   // Cutting loses what stands behind the prefix. While there is room for another sequence, one that would
   // lose more than it gives (another conversation that merely begins alike) is copied instead.
   const bool room = count() < max_sequences_;
   const std::int32_t exact = std::min(best->exact_tokens, best_shared);
   if (room && best->sequence.size() - best_shared > best_shared)
-    return LiveSequence{best->sequence.fork(best_shared), exact, best->prompt_tokens};
-  LiveSequence taken{std::move(best->sequence), exact, best->prompt_tokens};
+    return LiveSequence{best->sequence.fork(best_shared), exact, best->prompt_tokens, kind};
+  LiveSequence taken{std::move(best->sequence), exact, best->prompt_tokens, kind};
   kept_.erase(best);
   taken.sequence.truncate(best_shared);
   return taken;
