@@ -49,6 +49,8 @@ constexpr auto kTable = std::to_array<Option>({
      "Seed of the randomness; the same seed and prompt give the same answer, if as much of it was in memory"},
     {"prompt_tokens", kInteger, "2560", "0..16777216", kUser, kDaemon,
      "Most tokens of a prompt whose files are chosen by words; 0 takes what fits the context"},
+    {"complete_tokens", kInteger, "4096", "256..16777216", kUser, kDaemon,
+     "Most tokens of a prompt for a completion: the file around the cursor, and what is related to it"},
     {"chunking", kChoice, "semantic", "semantic|fixed|document", kUser, kDaemon,
      "How files are cut into chunks: at functions, classes and the like, each chunk_tokens, or not at all"},
     {"chunk_tokens", kInteger, "128", "16..4096", kUser, kDaemon,

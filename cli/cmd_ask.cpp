@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/duration.h"
 #include "base/text.h"
+#include "cli/chunk_table.h"
 #include "cli/interrupt.h"
 #include "cli/question.h"
 #include "cli/render.h"
@@ -136,28 +137,6 @@ std::string milliseconds(double ms) {
   return human_duration(ms / 1000);
 }
 
-/// Each part of the prompt, and what was done with it.
-std::string chunk_table(const AskResult& result, const Terminal& terminal) {
-  if (result.chunks.empty()) return {};
-  Table table({{"chunk"},
-               {"lines", true},
-               {"tokens", true},
-               {"computed", true},
-               {"repaired", true},
-               {"bytes", true},
-               {"time", true},
-               {"found"},
-               {"because"}});
-  for (const protocol::AskChunk& chunk : result.chunks) {
-    const bool lines = chunk.first_line > 0;
-    table.add({chunk.path.empty() ? "(prompt)" : chunk.path,
-               lines ? std::to_string(chunk.first_line) + "-" + std::to_string(chunk.last_line) : "",
-               human_count(chunk.tokens), human_count(chunk.computed), human_count(chunk.repaired),
-               human_size(chunk.bytes), milliseconds(chunk.ms), chunk.match, chunk.reason});
-  }
-  return table.text(terminal) + "\n";
-}
-
 }  // namespace
 
 int ask(Session& session, const AskArguments& arguments) {
@@ -235,7 +214,7 @@ std::string explain(const AskResult& result, const Terminal& terminal) {
   const std::int64_t loaded = result.reuse.exact + (result.policy == "exact" ? 0 : result.reuse.approximate);
   const double rest = std::max(0.0, times.first_token_ms - times.lookup_ms - times.queue_ms - times.load_ms -
                                         times.select_ms - times.prefill_ms);
-  return files.text(terminal) + "\n" + chunk_table(result, terminal) +
+  return files.text(terminal) + "\n" + chunk_table(result.chunks, terminal) +
          fields(terminal,
                 {{"repair", result.policy + " (" + result.policy_reason + ")"},
                  {"look-up", milliseconds(times.lookup_ms)},

@@ -9,6 +9,7 @@
 #include "cli/cmd_ask.h"
 #include "cli/cmd_bench.h"
 #include "cli/cmd_cache.h"
+#include "cli/cmd_complete.h"
 #include "cli/cmd_config.h"
 #include "cli/cmd_daemon.h"
 #include "cli/cmd_doctor.h"
@@ -82,6 +83,41 @@ void locate_command(CLI::App& root, Invocation& invocation) {
   app.add_flag("--no-model", arguments->no_model, "By words alone: milliseconds");
   app.add_flag("--no-reuse", arguments->no_reuse, "Read every token anew and store nothing, to compare with");
   app.add_flag("-x,--explain", arguments->explain, "Show each ranking's scores, and how long it all took");
+  add_json_flag(app, arguments->json);
+}
+
+void complete_command(CLI::App& root, Invocation& invocation) {
+  CLI::App& app =
+      add_command(root, "complete", "Write what is missing at a place in a file, as an editor would show it",
+                  "  kvboost complete --file src/main.c --offset 1200 < src/main.c\n"
+                  "  kvboost complete --file src/main.c --saved --offset 1200 --explain\n"
+                  "  kvboost complete --file new.py --alternatives 3 --budget 2s < buffer");
+  auto arguments = bind(app, invocation, complete);
+  app.add_option("-f,--file", arguments->file, "The file whose text is on standard input; it need not exist")
+      ->type_name("FILE")
+      ->required();
+  app.add_option("-o,--offset", arguments->offset, "Bytes of the text in front of the cursor [all]")
+      ->type_name("N");
+  app.add_flag("--saved", arguments->saved, "Take the file as it is on disk instead of standard input");
+  app.add_option("--shape", arguments->shape,
+                 "What to write: a line, a block, or what the syntax asks for [auto]")
+      ->check(CLI::IsMember({"auto", "line", "block"}))
+      ->type_name("SHAPE");
+  app.add_option("-n,--alternatives", arguments->alternatives, "How many to write at most [1]")
+      ->type_name("N")
+      ->check(CLI::Range(1, 16));
+  app.add_option("--most", arguments->max_tokens, "Most tokens of each [48, or 192 of a block]")
+      ->type_name("N")
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--ring", arguments->ring,
+                 "A place that was edited or looked at, the latest first; can be given several times")
+      ->type_name("PATH[:LINE]")
+      ->allow_extra_args(false);
+  app.add_option("--budget", arguments->budget, "Take what is there after so long: 500ms, 2s")
+      ->type_name("TIME");
+  app.add_flag("--no-reuse", arguments->no_reuse, "Read every token anew and store nothing, to compare with");
+  app.add_flag("-x,--explain", arguments->explain,
+               "Tell on standard error what was read, reused, and how long it took");
   add_json_flag(app, arguments->json);
 }
 
@@ -287,6 +323,7 @@ CommandLine::CommandLine(std::string version)
   root.footer(exit_code_text());
   ask_command(root, invocation_);
   locate_command(root, invocation_);
+  complete_command(root, invocation_);
   warm_command(root, invocation_);
   status_command(root, invocation_);
   daemon_command(root, invocation_);

@@ -111,6 +111,7 @@ Service::Service(Config config, Places places, ModelCatalog catalog, Server& ser
              config_.number("reuse_tolerance")}),
       ask_({config_, workers_, engine_thread_, models_, repositories_, conversations_, blocks_, gate_,
             warmer_, metrics_}),
+      complete_({config_, workers_, engine_thread_, models_, repositories_, blocks_, gate_, metrics_}),
       locate_({workers_, engine_thread_, models_, repositories_, blocks_, metrics_}),
       search_({workers_, repositories_, metrics_}),
       warm_({workers_, models_, repositories_, warmer_, metrics_, [this] { return server_.is_leaving(); }}),
@@ -154,6 +155,7 @@ void Service::bind(Binder& binder) {
       "model/check", RunOn::kWorker,
       [this](const auto& context, const auto& params, auto reply) { check_model(context, params, reply); });
   bind_models(binder);
+  complete_.bind(binder);
   locate_.bind(binder);
   search_.bind(binder);
   warm_.bind(binder);

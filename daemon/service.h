@@ -19,6 +19,7 @@
 #include "cache/store/manifest.h"
 #include "daemon/ask_handler.h"
 #include "daemon/cache_handler.h"
+#include "daemon/complete_handler.h"
 #include "daemon/locate_handler.h"
 #include "daemon/metrics.h"
 #include "daemon/models/model_catalog.h"
@@ -92,6 +93,7 @@ class Service {
   ModelHost models_;
   ReuseGate gate_;
   AskHandler ask_;
+  CompleteHandler complete_;
   LocateHandler locate_;
   SearchHandler search_;
   WarmHandler warm_;

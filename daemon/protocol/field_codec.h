@@ -3,10 +3,12 @@
 // which is `visit_fields(struct, writer or reader)`, found by argument. For methods.cpp alone; any thread.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstdint>
 #include <cstdio>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -38,6 +40,9 @@ constexpr Rule between(double low, double high) {
   return {.low = low, .high = high};
 }
 
+/// What a field may say.
+using Words = std::initializer_list<std::string_view>;
+
 class FieldWriter {
  public:
   template <class T>
@@ -48,6 +53,7 @@ class FieldWriter {
   }
 
   void value(const char* name, const auto& value, Rule = {}) { object_[name] = value; }
+  void choice(const char* name, const std::string& value, Words) { object_[name] = value; }
   void path(const char* name, const std::string& value, Rule = {}) { object_[name] = encode_path(value); }
   void paths(const char* name, const std::vector<std::string>& values) {
     json& list = object_[name] = json::array();
@@ -104,6 +110,17 @@ class FieldReader {
     const json* node = find(name, rule);
     if (node == nullptr) return;
     if (!node->is_string()) return wrong(name, "a string", *node);
+    out = node->get<std::string>();
+  }
+
+  void choice(const char* name, std::string& out, Words words) {
+    const json* node = find(name, {});
+    if (node == nullptr) return;
+    if (!node->is_string() || std::ranges::find(words, node->get<std::string>()) == words.end()) {
+      std::string expected = "one of";
+      for (const std::string_view word : words) expected += ' ' + std::string(word);
+      return wrong(name, expected, *node);
+    }
     out = node->get<std::string>();
   }
 

@@ -60,19 +60,6 @@ static void visit_fields(Of<AskFile> auto& v, auto& field) {
   field.value("score", v.score);
 }
 
-static void visit_fields(Of<AskChunk> auto& v, auto& field) {
-  field.path("path", v.path);
-  field.value("first_line", v.first_line, kCount);
-  field.value("last_line", v.last_line, kCount);
-  field.value("match", v.match);
-  field.value("reason", v.reason);
-  field.value("tokens", v.tokens, kCount);
-  field.value("computed", v.computed, kCount);
-  field.value("repaired", v.repaired, kCount);
-  field.value("bytes", v.bytes);
-  field.value("ms", v.ms);
-}
-
 static void visit_fields(Of<AskLeftOut> auto& v, auto& field) {
   field.path("path", v.path, kRequired);
   field.value("reason", v.reason);

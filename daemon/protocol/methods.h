@@ -13,7 +13,9 @@
 
 #include "base/error.h"
 #include "daemon/protocol/cache_methods.h"
+#include "daemon/protocol/complete_methods.h"
 #include "daemon/protocol/locate_methods.h"
+#include "daemon/protocol/prompt_chunk.h"
 #include "daemon/protocol/search_methods.h"
 
 namespace kvboost::protocol {
@@ -73,19 +75,6 @@ struct AskFile {
   std::int32_t loaded = 0;  // of these, the stored ones
   double score = 0;
   std::int32_t repaired = 0;  // of the loaded ones, those that were computed again
-};
-/// One chunk of the prompt, or a file's opening (no lines), the header or literal text (no path).
-struct AskChunk {
-  std::string path{};
-  std::int32_t first_line = 0;
-  std::int32_t last_line = 0;
-  std::string match{};   // "live" "exact" "approximate" "missed" "literal"
-  std::string reason{};  // why it was found so, and what was done
-  std::int32_t tokens = 0;
-  std::int32_t computed = 0;
-  std::int32_t repaired = 0;
-  std::uint64_t bytes = 0;  // of KV that was loaded
-  double ms = 0;            // of loading and computing it
 };
 struct AskLeftOut {
   std::string path;

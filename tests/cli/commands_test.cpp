@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <csignal>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "cli/cmd_cache.h"
+#include "cli/cmd_complete.h"
 #include "cli/cmd_locate.h"
 #include "cli/cmd_status.h"
 #include "cli/cmd_warm.h"
@@ -143,6 +145,52 @@ TEST_F(CommandsTest, LocateSaysWhatIsMissing) {
     arguments.report = bad;
     EXPECT_EQ(run(locate, arguments).code, kExitUsage) << bad;
   }
+}
+
+TEST_F(CommandsTest, CompleteWritesWhatIsToBeInserted) {
+  CompleteArguments arguments;
+  arguments.file = (top_ / "a.c").string();
+  arguments.saved = true;
+  std::ofstream(arguments.file) << "int x;\n";
+  arguments.offset = 3;
+  EXPECT_EQ(run(complete, arguments).out, "int\n");
+  arguments.alternatives = 2;
+  EXPECT_EQ(run(complete, arguments).out, "--- 1\nint\n--- 2\nint\n");
+  arguments.json = true;
+  arguments.ring = {"b.c:7", "odd\xff.c", "c:d"};
+  arguments.budget = "500ms";
+  const Ran ran = run(complete, arguments);
+  EXPECT_EQ(ran.code, kExitDone);
+  EXPECT_EQ(json(ran)["offset"], 3);
+  EXPECT_EQ(json(ran)["chunks"][0]["path"], "b.c");
+  EXPECT_EQ(json(ran)["chunks"][0]["first_line"], 7);
+  EXPECT_EQ(json(ran)["chunks"][1]["path"]["base64"], "b2Rk/y5j");
+  EXPECT_EQ(json(ran)["chunks"][2]["path"], "c:d");
+  EXPECT_TRUE(has(ran.err, "the time was over")) << ran.err;
+  arguments.explain = true;
+  EXPECT_TRUE(has(run(complete, arguments).err, "first token"));
+  arguments.offset.reset();
+  EXPECT_EQ(json(run(complete, arguments))["offset"], 7) << "the end";
+}
+
+TEST_F(CommandsTest, CompleteSaysWhatIsWrong) {
+  CompleteArguments arguments;
+  arguments.file = (top_ / "none.c").string();
+  arguments.saved = true;
+  EXPECT_EQ(run(complete, arguments).code, kExitUsage) << "no such file";
+  std::ofstream(arguments.file) << "\xff\xfe";
+  const Ran odd = run(complete, arguments);
+  EXPECT_EQ(odd.code, kExitUsage);
+  EXPECT_TRUE(has(odd.err, "UTF-8")) << odd.err;
+  std::ofstream(arguments.file) << "fail";
+  EXPECT_EQ(run(complete, arguments).code, kExitFailed);
+  std::ofstream(arguments.file) << "";
+  const Ran nothing = run(complete, arguments);
+  EXPECT_EQ(nothing.code, kExitDone);
+  EXPECT_EQ(nothing.out, "");
+  EXPECT_TRUE(has(nothing.err, "nothing worth showing")) << nothing.err;
+  arguments.budget = "soon";
+  EXPECT_EQ(run(complete, arguments).code, kExitUsage);
 }
 
 TEST_F(CommandsTest, CacheStatsAndInspect) {

@@ -147,6 +147,35 @@ void bind_search(Binder& binder) {
       });
 }
 
+/// `complete` writes what stands in front of the cursor again, once for each alternative; "wait" and "fail"
+/// as in `ask`.
+void bind_complete(Binder& binder) {
+  using protocol::CompleteResult;
+  binder.add<protocol::CompleteParams, CompleteResult>(
+      "complete", RunOn::kWorker,
+      [](const RequestContext& context, const protocol::CompleteParams& params,
+         const Reply<CompleteResult>& reply) {
+        if (params.text == "fail") return reply(fail(ErrorCode::kInvalidArgument, "fail: secret"));
+        const std::string before = params.text.substr(0, static_cast<std::size_t>(params.offset));
+        context.notify("complete/token", protocol::CompleteToken{before});
+        if (params.text == "wait") {
+          while (!context.stop().stop_requested()) sleep_a_little();
+          return reply(fail(ErrorCode::kCancelled, "cancelled"));
+        }
+        CompleteResult result;
+        result.offset = params.offset;
+        result.shape = params.shape;
+        result.origin = "model";
+        result.root = params.directory;
+        if (params.budget_ms > 0) result.incomplete = "the time was over";
+        for (std::int32_t i = 0; i < params.alternatives && !before.empty(); ++i)
+          result.hints.push_back({before, "line"});
+        for (const protocol::CompletePlace& place : params.ring)
+          result.chunks.push_back({.path = place.path, .first_line = place.line, .match = "live"});
+        reply(result);
+      });
+}
+
 void bind_cache(Binder& binder) {
   using namespace protocol;
   binder.add<Nothing, CacheStatsResult>("cache/stats", RunOn::kIo, [](auto, auto, auto reply) {
@@ -209,6 +238,7 @@ int serve(const Flags& flags, StartReport report) {
   bind_ask(binder, files->socket.parent_path());
   bind_warm(binder, files->socket.parent_path());
   bind_locate(binder);
+  bind_complete(binder);
   bind_search(binder);
   bind_cache(binder);
   if (flags.contains("crash-on-handshake")) {

@@ -36,6 +36,16 @@ def tiny_model(tmp_path_factory):
     return file
 
 
+@pytest.fixture(scope="session")
+def filling_models(tmp_path_factory):
+    """Family -> a tiny model with the marks of that family for filling in the middle."""
+    folder, files = tmp_path_factory.mktemp("filling"), {}
+    for family in ("qwen2.5-coder", "starcoder2", "codellama", "deepseek-coder", "codestral"):
+        files[family] = folder / f"{family}.gguf"
+        subprocess.run([PROGRAMS / "write-tiny-model", files[family], "llama", family], check=True)
+    return files
+
+
 @pytest.fixture
 def tiny(machine, tiny_model):
     """A machine that answers with the tiny model."""

@@ -63,6 +63,7 @@ const std::map<std::string, Method>& methods() {
       {"ask", {again<AskParams>, again<AskResult>}},
       {"locate", {again<LocateParams>, again<LocateResult>}},
       {"search", {again<SearchParams>, again<SearchResult>}},
+      {"complete", {again<CompleteParams>, again<CompleteResult>}},
       {"status", {again<Nothing>, again<StatusResult>}},
       {"model/list", {again<Nothing>, again<ModelListResult>}},
       {"model/info", {again<ModelInfoParams>, again<ModelInfoResult>}},
@@ -85,10 +86,11 @@ const std::map<std::string, Method>& methods() {
 
 const std::map<std::string, Rewrite>& notifications() {
   static const std::map<std::string, Rewrite> kNotifications = {
-      {"ask/progress", again<AskProgress>},     {"ask/token", again<AskToken>},
-      {"check/progress", again<CheckProgress>}, {"warm/progress", again<WarmProgress>},
-      {"cache/progress", again<CacheProgress>}, {"locate/progress", again<LocateProgress>},
-      {"locate/ranking", again<LocateRanking>}, {"search/progress", again<SearchProgress>},
+      {"ask/progress", again<AskProgress>},       {"ask/token", again<AskToken>},
+      {"check/progress", again<CheckProgress>},   {"warm/progress", again<WarmProgress>},
+      {"cache/progress", again<CacheProgress>},   {"locate/progress", again<LocateProgress>},
+      {"locate/ranking", again<LocateRanking>},   {"complete/token", again<CompleteToken>},
+      {"search/progress", again<SearchProgress>},
   };
   return kNotifications;
 }
