@@ -85,9 +85,9 @@ std::string earlier_revision(const std::string& hook, const std::vector<std::str
   return "ORIG_HEAD";  // of a merge or a rebase
 }
 
-/// A rebase and `git am` run other hooks commit by commit, and post-rewrite when all is done.
+/// A rebase and `git am` commit again and again, and call post-rewrite when all is done.
 bool in_the_middle(const std::string& hook, const fs::path& git_dir) {
-  if (hook == "post-rewrite") return false;
+  if (hook != "post-commit") return false;
   std::error_code error;
   return fs::exists(git_dir / "rebase-merge", error) || fs::exists(git_dir / "rebase-apply", error);
 }

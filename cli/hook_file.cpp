@@ -84,7 +84,7 @@ HookFile::HookFile(const fs::path& folder, std::string_view name) : name_(name),
 Result<HookFile::Content> HookFile::read() const {
   struct stat status {};
   if (::lstat(file_.c_str(), &status) != 0) {
-    if (errno == ENOENT) return Content{};
+    if (errno == ENOENT || errno == ENOTDIR) return Content{};  // core.hooksPath may be /dev/null
     return fail_errno("cannot look at " + file_.string(), errno);
   }
   Content content{.exists = true, .plain = S_ISREG(status.st_mode), .mode = status.st_mode & 07777};

@@ -106,6 +106,9 @@ def test_a_rebase_is_read_ahead_when_it_is_done(tiny):
     hook(tiny, root, "install")
     git(tiny, root, "rebase", "-q", "main")
     becomes_warm(tiny, root, "prices.py")
+    git(tiny, root, "checkout", "-q", "-b", "behind", "main~1")
+    git(tiny, root, "rebase", "-q", "other")  # only goes forward: git calls post-checkout alone
+    becomes_warm(tiny, root, "shop/new.py")
 
 
 def test_installing_twice_changes_nothing_and_uninstalling_leaves_nothing(machine):
@@ -253,7 +256,6 @@ def test_no_git_command_fails_or_waits(tiny):
     assert commit(tiny, root, "prices.py", source("fee")).stderr == ""
     assert git(tiny, root, "checkout", "-q", "HEAD~1").stderr == ""
     tiny.env["XDG_RUNTIME_DIR"] = str(tiny.runtime)
-    assert tiny.daemons() == []
 
 
 def test_errors_name_their_cause(machine):
@@ -276,5 +278,9 @@ def test_errors_name_their_cause(machine):
         finished = machine.kvboost("hook", "install", cwd=root)
         assert finished.code == FAILED and "ermission" in finished.err, finished
         hooks.chmod(0o700)
+    git(machine, root, "config", "core.hooksPath", "/dev/null")  # how hooks are switched off
+    assert states(machine, root) == ["absent"] * 4
+    finished = machine.kvboost("hook", "install", cwd=root)
+    assert finished.code == FAILED and "/dev/null" in finished.err, finished
     finished = machine.kvboost("hook", "status", cwd=root, env={"PATH": str(outside)})
     assert finished.code == FAILED and "git is not installed" in finished.err, finished
