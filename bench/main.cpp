@@ -19,6 +19,7 @@
 #include "bench/measurement.h"
 #include "bench/reuse_command.h"
 #include "bench/store_bench.h"
+#include "bench/typing_bench.h"
 #include "bench/warm_bench.h"
 
 namespace {
@@ -140,6 +141,22 @@ void add_warm_options(CLI::App& command, bench::WarmBench& warm, bool& json) {
   command.add_flag("--json", json, "a JSON object instead of a sentence");
 }
 
+void add_typing_options(CLI::App& command, bench::TypingBench& typing, bool& json) {
+  add_model_options(command, typing.common);
+  command.add_option("--repository", typing.repository, "whose file is typed again")
+      ->check(CLI::ExistingDirectory)
+      ->capture_default_str();
+  command.add_option("--file", typing.file, "the file, relative to it; else one of middling length");
+  command.add_option("--keys", typing.keys, "keys to type")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  command.add_option("--prompt-tokens", typing.prompt_tokens, "most tokens of a prompt")
+      ->envname("KVBOOST_COMPLETE_TOKENS")
+      ->check(CLI::Range(256, 1'000'000))
+      ->capture_default_str();
+  command.add_flag("--json", json, "a JSON object instead of sentences");
+}
+
 void add_codec_options(CLI::App& command, bench::CodecBench& bench, bool& json) {
   add_common_options(command, bench.engine);
   const auto positive = CLI::Range(1, 100'000);
@@ -211,6 +228,13 @@ int warm_command(const bench::WarmBench& bench, bool json) {
   return 0;
 }
 
+int typing_command(const bench::TypingBench& bench, bool json) {
+  const auto figures = bench::run_typing_bench(bench);
+  if (!figures) return report(figures.error());
+  bench::print_typing(std::cout, *figures, json);
+  return 0;
+}
+
 int bugs_command(bench::BugsCommand command) {
   const auto done = command.run();
   return done ? 0 : report(done.error());
@@ -261,6 +285,9 @@ int main(int argc, char** argv) {
   bench::WarmBench warm{.common = bench, .repository = bench.text, .directory = reuse.bench.directory};
   auto* warms = app.add_subcommand("warm", "speed of reading a repository ahead, beside the engine alone");
   add_warm_options(*warms, warm, json);
+  bench::TypingBench typing{.common = bench, .repository = bench.text, .file = {}};
+  auto* completes = app.add_subcommand("complete", "hints while a file is typed: how soon, and how right");
+  add_typing_options(*completes, typing, json);
   StoreOptions store_options;
   if (const auto cache = cache_dir()) store_options.bench.directory = *cache;
   std::string store_model = bench.model.string();
@@ -293,6 +320,7 @@ int main(int argc, char** argv) {
   if (bugs->parsed()) return bugs_command(std::move(bugs_options));
   if (hits->parsed()) return hit_command(hit, json);
   if (warms->parsed()) return warm_command(warm, json);
+  if (completes->parsed()) return typing_command(typing, json);
   if (store->parsed()) return store_command(store_options, store_model, json);
   if (codec->parsed()) return codec_command(codec_bench, json);
   if (logits->parsed()) {

@@ -113,7 +113,7 @@ std::shared_ptr<Completer::Session> Completer::session_of(const std::string& cli
 }
 
 void Completer::choose_related(Session& session, const CompletionRequest& request, const LoadedModel& model,
-                               std::size_t budget, const std::stop_token& late) const {
+                               const Room& room, const std::stop_token& late) const {
   Repository& repository = *session.repository;
   std::vector<VisitedPlace> visited;
   for (const RingPlace& place : request.ring) {
@@ -122,7 +122,7 @@ void Completer::choose_related(Session& session, const CompletionRequest& reques
   }
   const std::int32_t line = request.buffer.line();
   if (session.related_line && std::abs(line - *session.related_line) <= kRelatedLines &&
-      visited == session.visited && session.related_tokens <= budget) {
+      visited == session.visited && session.related_tokens <= room.now) {
     return;
   }
   const auto fresh = repository.refresh(late);
@@ -130,9 +130,9 @@ void Completer::choose_related(Session& session, const CompletionRequest& reques
                        : fresh.error().code == ErrorCode::kCancelled
                            ? "the work tree was not read within the time given"
                            : fresh.error().message;
-  FileParts files(repository, model.chat, model.engine->tokenizer(), budget);
+  FileParts files(repository, model.chat, model.engine->tokenizer(), room.lasting);
   session.related = related_parts(repository, request.buffer, session.path, visited, files, late);
-  session.related_tokens = budget - files.left();
+  session.related_tokens = room.lasting - files.left();
   session.visited = std::move(visited);
   session.related_line = fresh ? std::optional(line) : std::nullopt;
 }
@@ -168,8 +168,11 @@ Result<CompletionPlan> Completer::plan_for(Session& session, const CompletionReq
   BufferWindow& window = session.window;
   window.update(request.buffer, tokenizer,
                 {session.path, repository.chunks().options(), share(kWindowShare)});
-  const std::size_t own = suffix.size() + std::min(window.size() + kWindowGrowth, share(kWindowShare));
-  choose_related(session, request, model, room - std::min(room, own), late);
+  // What was chosen stays while it fits; what is chosen leaves room for what is going to be typed.
+  const std::size_t now = suffix.size() + window.size();
+  const std::size_t later =
+      std::max(now, suffix.size() + std::min(window.size() + kWindowGrowth, share(kWindowShare)));
+  choose_related(session, request, model, {room - std::min(room, now), room - std::min(room, later)}, late);
   return make_completion_plan({.chat = model.chat,
                                .fill = fill,
                                .repository = repository.root().filename().native(),

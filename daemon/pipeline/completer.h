@@ -98,8 +98,13 @@ class Completer {
   [[nodiscard]] Result<CompletionPlan> plan_for(Session& session, const CompletionRequest& request,
                                                 const LoadedModel& model, std::size_t most,
                                                 const std::stop_token& late) const;
+  /// Tokens for related places.
+  struct Room {
+    std::size_t now = 0;
+    std::size_t lasting = 0;  // when the file's own text has grown
+  };
   void choose_related(Session& session, const CompletionRequest& request, const LoadedModel& model,
-                      std::size_t budget, const std::stop_token& late) const;
+                      const Room& room, const std::stop_token& late) const;
 
   Repositories& repositories_;
   const Options options_;

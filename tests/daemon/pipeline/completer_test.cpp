@@ -96,6 +96,21 @@ TEST_F(CompleterTest, RelatedPlacesComeBeforeTheFileAndStayFromKeyToKey) {
   }
 }
 
+TEST_F(CompleterTest, RelatedPlacesThatFillThePromptStayWhileOneTypes) {
+  for (const char* name : {"c", "d", "e", "f", "g"})
+    tree_.write(std::string(name) + ".c", functions(name, 5));
+  std::string text = functions("alpha", 2) + "int x;";
+  const auto first = prepare(request(text, text.size()));
+  EXPECT_GT(first.plan.size(), 1500U);
+  for (const char key : std::string("int typed(int value) {\n  while (value < 100) value *= 2;\n")) {
+    text += key;
+    const auto next = prepare(request(text, text.size()));
+    ASSERT_EQ(next.plan.prompt.parts.size(), first.plan.prompt.parts.size());
+    for (std::size_t i = 0; i + 1 < next.plan.prompt.parts.size(); ++i)
+      ASSERT_EQ(next.plan.prompt.parts[i].tokens, first.plan.prompt.parts[i].tokens) << text;
+  }
+}
+
 TEST_F(CompleterTest, APromptKeepsToItsLength) {
   const std::string text = functions("alpha", 100);
   for (const std::size_t cursor : {std::size_t{0}, text.size() / 2, text.size()}) {
