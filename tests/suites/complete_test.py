@@ -115,9 +115,7 @@ def test_offsets_are_clamped(tiny):
     text = "a = \"\U0001F352\u0301\u2028\";\n"
     size = len(text.encode())
     boundaries = {len(text[:n].encode()) for n in range(len(text) + 1)}
-    for offset in [*range(size + 1), size + 100, 2**40]:
-        found = complete(tiny, root, text=text, offset=offset, file="x.c") if offset in (6, 2**40) else None
-        assert found is None or found["offset"] in boundaries
+    assert complete(tiny, root, text=text, offset=2**40)["offset"] == size
     with Wire(tiny.socket) as wire:
         for offset in [-5, *range(size + 1), 2**40]:
             got = result(wire.call("complete", params(root, text, offset)))["offset"]
@@ -126,7 +124,8 @@ def test_offsets_are_clamped(tiny):
 
 def test_line_ends_stay_as_they_are(tiny):
     root = tiny.repository(FILES)
-    with Wire(tiny.socket) if tiny.kvboost("daemon", "start").code == DONE else None as wire:
+    assert tiny.kvboost("daemon", "start").code == DONE
+    with Wire(tiny.socket) as wire:
         text = MAIN.replace("\n", "\r\n")
         got = result(wire.call("complete", params(root, text, 40, shape="block", alternatives=3)))
         for hint in got["hints"]:
