@@ -10,6 +10,7 @@
 #include "bench/bench_model.h"
 #include "bench/reuse_peer.h"
 #include "daemon/pipeline/repair_policy.h"
+#include "daemon/pipeline/reuse_trial.h"
 
 namespace kvboost::bench {
 namespace {
@@ -63,7 +64,8 @@ class ReuseRun {
       : bench_(bench), model_(std::move(model)), maker_(std::move(maker)), outcomes_(&outcomes) {}
 
   Result<void> warm();
-  Result<void> warm(const PromptFile& file);
+  Result<void> store(const daemon::BlockGroup& group);
+  [[nodiscard]] Result<Policy> policy_of(const std::string& name);
   Result<void> tiers(const ReusePrompt& prompt);
   Result<void> tier(const ReusePrompt& prompt, const Policy& policy, StoredBlocks& blocks, Tier tier,
                     std::optional<Reading>& first_tier);
@@ -107,17 +109,14 @@ Result<ReuseRun> ReuseRun::prepare(const ReuseBench& bench, Outcomes& outcomes) 
                                   .tokens = bench.tokens,
                                   .pool = many,
                                   .neighbours = bench.neighbours,
-                                  .seed = bench.seed});
+                                  .seed = bench.seed,
+                                  .context = model->engine().info().context});
   if (!maker) return fail(maker.error());
   ReuseRun run(bench, std::move(*model), std::move(*maker), outcomes);
   for (const std::string& name : bench.policies) {
-    if (name == "prefix-only") {
-      run.policies_.push_back({name, std::nullopt, true});
-      continue;
-    }
-    auto repair = daemon::parse_repair_policy(name);
-    if (!repair) return fail(repair.error());
-    run.policies_.push_back({name, *repair});
+    auto policy = run.policy_of(name);
+    if (!policy) return fail(policy.error());
+    run.policies_.push_back(std::move(*policy));
   }
   for (const char* letter : {" A", " B", " C", " D"}) {
     run.letters_.push_back(run.model_.engine().tokenizer().encode(letter).front());
@@ -131,18 +130,38 @@ Result<ReuseRun> ReuseRun::prepare(const ReuseBench& bench, Outcomes& outcomes) 
   return run;
 }
 
+/// "auto": what the daemon would take, by a trial of the model.
+Result<Policy> ReuseRun::policy_of(const std::string& name) {
+  if (name == "prefix-only") return Policy{name, std::nullopt, true};
+  if (name != "auto") {
+    auto repair = daemon::parse_repair_policy(name);
+    if (!repair) return fail(repair.error());
+    return Policy{name, *repair};
+  }
+  daemon::ReuseTrial trial(bench_.neighbours ? daemon::Behind::kNeighbours : daemon::Behind::kHeader);
+  while (!trial.done()) {
+    std::cerr << "trying the model, " << static_cast<int>(100 * trial.progress()) << " %\r";
+    if (const auto step = trial.step(model_.loaded(), {}); !step) return fail(step.error());
+  }
+  const auto cheapest = daemon::cheapest_within(trial.results(), bench_.tolerance);
+  std::cerr << "auto is " << daemon::repair_policy_name(cheapest) << "          \n";
+  return Policy{name, cheapest};
+}
+
 Result<void> ReuseRun::warm() {
+  // Behind neighbours the header is in no file's group.
+  if (auto stored = store({maker_.files().front().group.front()}); !stored) return stored;
   for (const PromptFile& file : maker_.files()) {
-    if (auto warmed = warm(file); !warmed) return warmed;
+    if (auto stored = store(maker_.warmed(file)); !stored) return stored;
   }
   for (StoredBlocks& blocks : stored_) blocks.end_warming();
   std::cerr << "warmed " << maker_.files().size() << " files\n";
   return {};
 }
 
-/// Computes the file's blocks once, for all codecs.
-Result<void> ReuseRun::warm(const PromptFile& file) {
-  const auto run = model_.compute(maker_.warmed(file));
+/// Computes the blocks once, for all codecs.
+Result<void> ReuseRun::store(const daemon::BlockGroup& group) {
+  const auto run = model_.compute(group);
   if (!run) return fail(run.error());
   for (StoredBlocks& blocks : stored_) {
     if (auto added = blocks.add(*run); !added) return added;
@@ -295,8 +314,12 @@ Result<const Reading*> ReuseRun::full(const ReusePrompt& prompt) {
 
 Result<Reading> ReuseRun::read(const ReusePrompt& prompt, const Policy& policy, daemon::BlockCache& blocks,
                                daemon::LiveSequences& live, std::int32_t greedy) const {
-  const daemon::Reuse reuse{&blocks, model_.fingerprint(), model_.context(), policy.repair,
-                            policy.prefix_only};
+  const daemon::Reuse reuse{.blocks = &blocks,
+                            .model = model_.fingerprint(),
+                            .context = model_.context(),
+                            .repair = policy.repair,
+                            .prefix_only = policy.prefix_only,
+                            .neighbours = maker_.neighbours()};
   return model_.read(prompt.plan, &reuse, live, greedy);
 }
 

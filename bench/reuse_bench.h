@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What reuse of stored blocks saves, and what it costs in exactness: prompts over files of a real repository
 // in shuffled order, each read in full and by each way of reuse; and the same requests by a peer. Every block
-// was computed as the warmer does it, behind the header and its own file's beginning, so in these prompts all
-// but the first file stand behind other text than their blocks did. One thread (the engine's).
+// was computed as the warmer does it, behind the header (and neighbours) and its own file's beginning, so in
+// these prompts all but the first file stand behind other text than their blocks did. One thread (the
+// engine's).
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,8 @@ struct ReuseBench {
   std::int32_t prompts = 12;
   std::int32_t files = 8;      // in a prompt
   std::int32_t tokens = 6500;  // of a prompt, about
-  std::size_t neighbours = 0;  // tokens of other files that blocks are computed behind
+  bool neighbours = false;     // blocks are computed behind the repository's (neighbour_run.h)
+  double tolerance = 0.02;     // of policy "auto": nats
   std::uint32_t seed = 1;
   std::int32_t greedy = 32;             // tokens of the answer that are compared; 0: none
   std::vector<std::string> policies{};  // names, as in repair_policy.h

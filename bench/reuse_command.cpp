@@ -33,10 +33,11 @@ void ReuseCommand::add_options(CLI::App& command) {
   command.add_option("--tokens", bench.tokens, "tokens of a prompt, about")
       ->check(positive)
       ->capture_default_str();
-  command
-      .add_option("--neighbours", bench.neighbours,
-                  "compute blocks behind so many tokens of files that are in no prompt")
-      ->check(CLI::Range(0, 100'000))
+  command.add_flag("--neighbours", bench.neighbours,
+                   "compute blocks behind pieces of files that are in no prompt, as the daemon does once a "
+                   "model's trial lets it");
+  command.add_option("--tolerance", bench.tolerance, "divergence that policy auto allows, nats")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command.add_option("--seed", bench.seed, "of the choice of files, orders and questions")
       ->capture_default_str();
@@ -45,7 +46,8 @@ void ReuseCommand::add_options(CLI::App& command) {
       ->capture_default_str();
   command
       .add_option("--policies", bench.policies,
-                  "prefix-only, exact, none, seam:TOKENS, guided:SHARE, guided:SHARE:FIRST-END (of which "
+                  "auto (by a trial of the model), prefix-only, exact, none, seam:TOKENS, guided:SHARE, "
+                  "guided:SHARE:FIRST-END (of which "
                   "layers' attention), blend:SHARE, blend:SHARE:cosine, or several of these joined by +")
       ->delimiter(',')
       ->capture_default_str();

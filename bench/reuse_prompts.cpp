@@ -25,8 +25,7 @@ constexpr std::array<std::pair<Scenario, const char*>, 8> kScenarios = {{{Scenar
 constexpr std::size_t kChoices = 4;
 constexpr std::size_t kOpenEvery = 4;  // one question in so many is open
 constexpr std::size_t kWhole = std::numeric_limits<std::size_t>::max();
-constexpr std::size_t kOfNeighbour = 400;  // tokens
-constexpr int kTries = 200;                // to find a question that was not asked yet
+constexpr int kTries = 200;  // to find a question that was not asked yet
 
 template <typename T>
 const T& any_of(const std::vector<T>& all, std::mt19937& random) {
@@ -61,24 +60,27 @@ const ReusePrompt& PromptMaker::Set::of(Scenario scenario) const {
   }
 }
 
-Result<PromptMaker> PromptMaker::make(const daemon::Repository& repository, const daemon::ChatTemplate& chat,
+Result<PromptMaker> PromptMaker::make(daemon::Repository& repository, const daemon::ChatTemplate& chat,
                                       const engine::Tokenizer& tokenizer, const Digest& context,
                                       const PromptOptions& options) {
   PromptMaker maker(chat, tokenizer, context, options);
+  if (options.neighbours) {
+    maker.neighbours_ = daemon::neighbour_run(daemon::choose_neighbours(repository, tokenizer), tokenizer,
+                                              chat, context, options.context);
+    if (maker.neighbours_.tokens.empty()) {
+      return fail(ErrorCode::kInvalidArgument, "the repository has too few source files for neighbours",
+                  "leave out --neighbours, or take a larger repository");
+    }
+  }
   std::vector<std::string> paths = repository.files();
   std::ranges::shuffle(paths, maker.random_);
   const auto tokens = static_cast<std::size_t>(options.tokens / options.files);
   std::vector<PromptFile> files;
   for (const std::string& path : paths) {
-    const bool for_prompts = files.size() < options.pool;
-    if (!for_prompts && maker.neighbours_.size() == options.neighbours) break;
+    if (files.size() == options.pool) break;
     auto text = repository.read(path);
-    if (!text || text->size() > 200'000) continue;
-    auto file = maker.cut(path, std::move(*text), for_prompts ? tokens : kOfNeighbour, kWhole);
-    if (!for_prompts) {
-      maker.add_neighbour(file);
-      continue;
-    }
+    if (!text || text->size() > 200'000 || maker.neighbours_.paths.contains(path)) continue;
+    auto file = maker.cut(path, std::move(*text), tokens, kWhole);
     if (2 * file.tokens() >= tokens && !lines_in(file.taken()).empty()) files.push_back(std::move(file));
   }
   if (files.size() < std::max<std::size_t>(static_cast<std::size_t>(options.files), kChoices)) {
@@ -86,29 +88,14 @@ Result<PromptMaker> PromptMaker::make(const daemon::Repository& repository, cons
                 "only " + std::to_string(files.size()) + " files are long enough for such prompts",
                 "take fewer --tokens, or another repository");
   }
-  if (maker.neighbours_.size() < options.neighbours) {
-    return fail(
-        ErrorCode::kInvalidArgument,
-        "the files that no prompt takes have only " + std::to_string(maker.neighbours_.size()) + " tokens",
-        "take fewer --neighbours, or a larger repository");
-  }
   maker.files_ = std::make_shared<const std::vector<PromptFile>>(std::move(files));
   return maker;
 }
 
-void PromptMaker::add_neighbour(const PromptFile& file) {
-  for (const daemon::BlockPart& part : file.group | std::views::drop(1)) {
-    const auto room = std::min(options_.neighbours - neighbours_.size(), part.tokens.size());
-    neighbours_.insert(neighbours_.end(), part.tokens.begin(),
-                       part.tokens.begin() + static_cast<std::ptrdiff_t>(room));
-  }
-}
-
 daemon::BlockGroup PromptMaker::warmed(const PromptFile& file) const {
-  if (neighbours_.empty()) return file.group;
-  daemon::BlockGroup group{file.group.front()};
-  group.push_back({neighbours_, {}, {}});
-  group.insert(group.end(), file.group.begin() + 1, file.group.end());
+  daemon::BlockGroup group = file.group;
+  auto& head = group.front().tokens;
+  head.insert(head.end(), neighbours_.tokens.begin(), neighbours_.tokens.end());
   cache::KeyChain chain(context_);
   for (daemon::BlockPart& part : group) part.key = chain.next(part.tokens);
   return group;

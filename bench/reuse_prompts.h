@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "daemon/pipeline/file_blocks.h"
+#include "daemon/pipeline/neighbour_run.h"
 #include "daemon/prompt/prompt_plan.h"
 #include "daemon/prompt/repository.h"
 
@@ -53,23 +54,25 @@ struct PromptOptions {
   std::int32_t files = 8;      // in a prompt
   std::int32_t tokens = 6500;  // of a prompt, about
   std::size_t pool = 24;       // files to choose from
-  std::size_t neighbours = 0;  // tokens of other files that blocks are computed behind
+  bool neighbours = false;     // blocks are computed behind the repository's
   std::uint32_t seed = 1;
+  std::int32_t context = 8192;  // the model's
 };
 
 class PromptMaker {
  public:
   /// `chat`, `tokenizer` are borrowed. kInvalidArgument when the repository has too few files of that length.
-  [[nodiscard]] static Result<PromptMaker> make(const daemon::Repository& repository,
+  [[nodiscard]] static Result<PromptMaker> make(daemon::Repository& repository,
                                                 const daemon::ChatTemplate& chat,
                                                 const engine::Tokenizer& tokenizer, const Digest& context,
                                                 const PromptOptions& options);
 
   [[nodiscard]] const std::vector<PromptFile>& files() const { return *files_; }
 
-  /// What is to be computed for the file's blocks: its group, or that with files between header and opening
-  /// that are in no prompt.
+  /// What is to be computed for the file's blocks: its group, behind the neighbours.
   [[nodiscard]] daemon::BlockGroup warmed(const PromptFile& file) const;
+  /// NeighbourRun::end
+  [[nodiscard]] const Digest& neighbours() const { return neighbours_.end; }
 
   /// A base and its successors. Their questions were in no prompt before; kInvalidArgument when the files
   /// give no more.
@@ -90,7 +93,6 @@ class PromptMaker {
               const PromptOptions& options)
       : chat_(&chat), tokenizer_(&tokenizer), context_(context), options_(options), random_(options.seed) {}
 
-  void add_neighbour(const PromptFile& file);
   [[nodiscard]] PromptFile cut(const std::string& path, std::string text, std::size_t tokens,
                                std::size_t end) const;
   [[nodiscard]] Result<Question> ask(const Order& files);
@@ -103,7 +105,7 @@ class PromptMaker {
   Digest context_;
   PromptOptions options_;
   std::mt19937 random_;
-  std::vector<engine::TokenId> neighbours_;
+  daemon::NeighbourRun neighbours_;
   std::shared_ptr<const std::vector<PromptFile>> files_;  // stays where it is when the maker moves
   std::set<std::string> asked_;
   std::size_t n_asked_ = 0;

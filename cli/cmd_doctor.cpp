@@ -63,10 +63,13 @@ std::string checks_text(const std::vector<DoctorCheck>& checks, const Terminal& 
 }
 
 std::string check_text(const protocol::ModelCheckResult& result, const Terminal& terminal) {
-  std::string text =
-      fields(terminal, {{"model", result.model}, {"policy", result.policy}, {"because", result.reason}});
+  std::string text = fields(terminal, {{"model", result.model},
+                                       {"repair", result.policy + " (" + result.reason + ")"},
+                                       {"otherwise", result.header_policy + " (" + result.header_reason +
+                                                         "), for blocks behind no neighbours"}});
   if (result.trials.empty()) return text;
-  Table table({{"policy"},
+  Table table({{"behind"},
+               {"policy"},
                {"KL mean", true},
                {"worst", true},
                {"same token", true},
@@ -74,7 +77,7 @@ std::string check_text(const protocol::ModelCheckResult& result, const Terminal&
                {"sooner", true},
                {"within " + decimal(result.tolerance, 3)}});
   for (const protocol::PolicyTrial& trial : result.trials) {
-    table.add({trial.policy, decimal(trial.kl_mean, 4), decimal(trial.kl_worst, 4),
+    table.add({trial.behind, trial.policy, decimal(trial.kl_mean, 4), decimal(trial.kl_worst, 4),
                decimal(100 * trial.top1) + " %", decimal(100 * trial.computed) + " %",
                decimal(trial.ratio) + " times", trial.passed ? "yes" : "no"});
   }

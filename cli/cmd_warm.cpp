@@ -99,6 +99,10 @@ std::string warm_progress_text(const WarmProgress& progress) {
   if (progress.stage == "waiting") {
     return "waiting for the model or for other requests" + (progress.files > 0 ? ", " + files : "");
   }
+  if (progress.stage == "trying") {
+    return "trying what reuse does to the model's answers, once a model: " +
+           std::to_string(progress.percent) + " %";
+  }
   std::string text = bar(progress.tokens_done, progress.tokens) + " ";
   const bool knows_speed = progress.tokens_per_second > 0;
   if (knows_speed) {

@@ -79,6 +79,7 @@ struct AskHandler::Run {
   double waited_ms = 0;     // for the model, while the repository was being read
   std::string continues{};  // the question before
   ReuseVerdict verdict{};
+  Digest neighbours{};
 
   void progress(const char* stage, std::int64_t done, std::int64_t total) const {
     context.notify("ask/progress", protocol::AskProgress{stage, done, total});
@@ -126,6 +127,7 @@ Result<PromptPlan> AskHandler::plan_for(Run& run) {
   run.waited_ms = ms_between(wait_start, Clock::now());
   if (!model) return fail(model.error());
   run.model.emplace(std::move(*model));
+  run.neighbours = parts_.neighbours.find(**run.model, run.repository->root().string()).end;
   return run.params.continue_conversation ? next_turn(run) : first_turn(run);
 }
 
@@ -183,13 +185,17 @@ std::int32_t AskHandler::prompt_budget(std::int32_t context, const protocol::Ask
 
 std::optional<Reuse> AskHandler::reuse_of(const LoadedModel& model, const Run& run) const {
   if (!model.names || !run.params.reuse) return std::nullopt;
-  return Reuse{&parts_.blocks, model.names->model, model.names->context, run.verdict.policy,
-               parts_.config.text("assembly") == "prefix-only"};
+  return reuse_within(run.verdict, *model.names, parts_.blocks, run.neighbours,
+                      parts_.config.text("assembly") == "prefix-only");
 }
 
 ReuseVerdict AskHandler::verdict_of(const LoadedModel& model, const Run& run) const {
-  if (!run.params.reuse) return {{}, std::nullopt, "the request wants every token read"};
-  if (!model.names) return {{}, std::nullopt, "nothing can be stored for this model"};
+  const auto none = [](const char* reason) {
+    const ReusePermit permit{std::nullopt, reason};
+    return ReuseVerdict{{}, permit, permit};
+  };
+  if (!run.params.reuse) return none("the request wants every token read");
+  if (!model.names) return none("nothing can be stored for this model");
   return parts_.gate.verdict(model.engine->spec(), model.names->context);
 }
 
@@ -219,7 +225,8 @@ void AskHandler::answer_on_engine(const std::shared_ptr<Run>& run) {
     return end(*run, fail(ErrorCode::kCancelled, "the client stopped reading"));
   }
   const auto result = result_of(*run, *answered, ms_between(run->planned, started));
-  if (run->verdict.policy && result.reuse.approximate > 0)
+  const bool moved = run->verdict.behind_header.policy || run->verdict.behind_neighbours.policy;
+  if (moved && result.reuse.approximate > 0)
     parts_.warmer.improve(model.names->context, leading_blocks(run->plan, model.names->context));
   remember(*run, *answered);  // before the reply: the next question may come the moment that is read
   end(*run, result);
@@ -237,8 +244,9 @@ protocol::AskResult AskHandler::result_of(const Run& run, const Answered& answer
   result.prompt_tokens = answered.prompt_tokens;
   result.reused_tokens = answered.reused_tokens;
   result.repaired_tokens = answered.repaired_tokens;
-  result.policy = repair_policy_name(run.verdict.policy);
-  result.policy_reason = run.verdict.reason;
+  const ReusePermit& permit = permit_of(run.verdict, answered.read);
+  result.policy = repair_policy_name(permit.policy);
+  result.policy_reason = permit.reason;
   result.answer_tokens = static_cast<std::int32_t>(answered.generated.tokens.size());
   result.reuse = reuse_count(run.plan, answered.read.parts);
   result.files = files_of(run.plan, answered.read.parts);

@@ -16,6 +16,7 @@
 #include "daemon/pipeline/block_cache.h"
 #include "daemon/pipeline/conversations.h"
 #include "daemon/pipeline/model_host.h"
+#include "daemon/pipeline/neighbours.h"
 #include "daemon/pipeline/reuse_gate.h"
 #include "daemon/pipeline/scheduler.h"
 #include "daemon/pipeline/warmer.h"
@@ -35,6 +36,7 @@ class AskHandler {
     Conversations& conversations;
     BlockCache& blocks;
     ReuseGate& gate;
+    const Neighbours& neighbours;
     Warmer& warmer;
     Metrics& metrics;
   };

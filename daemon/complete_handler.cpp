@@ -74,6 +74,7 @@ struct CompleteHandler::Run {
   double waited_ms = 0;  // for the model
   bool shown = false;    // some text went out
   ReuseVerdict verdict{};
+  Digest neighbours{};
 
   [[nodiscard]] Clock::time_point deadline(double share = 1) const {
     if (budget.count() == 0) return Clock::time_point::max();
@@ -136,6 +137,7 @@ void CompleteHandler::prepare_on_worker(const RunPtr& run) {
   auto prepared = completer_.prepare(run->request, **run->model, stop, look.token());
   if (!prepared) return end(run, fail(prepared.error()));
   run->prepared.emplace(std::move(*prepared));
+  run->neighbours = parts_.neighbours.find(**run->model, run->prepared->root).end;
   run->planned = Clock::now();
   parts_.engine_thread.submit(run->priority(),
                               {.run = [this, run] { write_on_engine(run); },
@@ -151,8 +153,8 @@ void CompleteHandler::write_on_engine(const RunPtr& run) {
   std::optional<Reuse> reuse;
   if (run->reuse && model.names) {
     run->verdict = parts_.gate.verdict(model.engine->spec(), model.names->context);
-    reuse = Reuse{&parts_.blocks, model.names->model, model.names->context, run->verdict.policy,
-                  parts_.config.text("assembly") == "prefix-only"};
+    reuse = reuse_within(run->verdict, *model.names, parts_.blocks, run->neighbours,
+                         parts_.config.text("assembly") == "prefix-only");
   }
   Completer::Writing writing{.reuse = reuse ? &*reuse : nullptr, .fresh = !run->reuse};
   writing.stop = late.token();
@@ -201,8 +203,9 @@ CompleteResult CompleteHandler::result_of(const Run& run, const WrittenHints& wr
   result.loaded_tokens = written.loaded_tokens;
   result.computed_tokens = written.computed_tokens;
   result.repaired_tokens = written.repaired_tokens;
-  result.policy = repair_policy_name(run.verdict.policy);
-  result.policy_reason = run.verdict.reason;
+  const ReusePermit& permit = permit_of(run.verdict, written.read);
+  result.policy = repair_policy_name(permit.policy);
+  result.policy_reason = permit.reason;
   if (run.explain) result.chunks = chunks_of(run.prepared->plan.prompt, written.read.parts);
 
   protocol::CompleteTimings& timings = result.timings;

@@ -18,6 +18,7 @@
 #include "daemon/pipeline/block_cache.h"
 #include "daemon/pipeline/completer.h"
 #include "daemon/pipeline/model_host.h"
+#include "daemon/pipeline/neighbours.h"
 #include "daemon/pipeline/reuse_gate.h"
 #include "daemon/pipeline/scheduler.h"
 #include "daemon/prompt/repositories.h"
@@ -35,6 +36,7 @@ class CompleteHandler {
     Repositories& repositories;
     BlockCache& blocks;
     ReuseGate& gate;
+    const Neighbours& neighbours;
     Metrics& metrics;
   };
   /// Everything in `parts` must outlive the requests.

@@ -120,7 +120,8 @@ Result<void> EvictChoice::forget_gone_roots() {
 
 Result<void> forget_files(cache::Manifest& manifest, const std::string& root) {
   if (manifest.pins(root).empty()) return manifest.forget(root);
-  return manifest.keep_only(root, {});
+  if (auto kept = manifest.keep_only(root, {}); !kept) return kept;
+  return manifest.set_neighbours(root, {});
 }
 
 }  // namespace kvboost::daemon

@@ -206,8 +206,12 @@ Result<void> LocateHandler::rank_by_model(Run& run, LocateRun& ranking) {
   LoadedModel& loaded = **model;
   const auto ready = Clock::now();
   std::optional<Reuse> reuse;
-  if (run.params.reuse && loaded.names && unfit_for_reuse(loaded.engine->spec()).empty())
-    reuse = Reuse{&parts_.blocks, loaded.names->model, loaded.names->context};
+  if (run.params.reuse && loaded.names && unfit_for_reuse(loaded.engine->spec()).empty()) {
+    reuse = Reuse{.blocks = &parts_.blocks,
+                  .model = loaded.names->model,
+                  .context = loaded.names->context,
+                  .neighbours = parts_.neighbours.find(loaded, run.repository->root().string()).end};
+  }
   const auto wanted = static_cast<std::size_t>(run.params.read_files);
   ModelRanker ranker(parts_.engine_thread, loaded, std::move(reuse), {.files = wanted});
   if (parts_.engine_thread.load().running > 0) run.progress("queued", 0, 0);

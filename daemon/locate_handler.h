@@ -13,6 +13,7 @@
 #include "daemon/pipeline/locate_run.h"
 #include "daemon/pipeline/model_host.h"
 #include "daemon/pipeline/model_ranker.h"
+#include "daemon/pipeline/neighbours.h"
 #include "daemon/pipeline/scheduler.h"
 #include "daemon/prompt/repositories.h"
 #include "daemon/protocol/methods.h"
@@ -27,6 +28,7 @@ class LocateHandler {
     ModelHost& models;
     Repositories& repositories;
     BlockCache& blocks;
+    const Neighbours& neighbours;
     Metrics& metrics;
   };
   /// Everything in `parts` must outlive the requests.

@@ -109,17 +109,24 @@ Service::Service(Config config, Places places, ModelCatalog catalog, Server& ser
           }),
       gate_({engine_thread_, models_, places_.state / "reuse", reuse_choice(config_),
              config_.number("reuse_tolerance")}),
+      neighbours_({manifest_, gate_, config_.text("assembly") == "prefix-only"}),
       ask_({config_, workers_, engine_thread_, models_, repositories_, conversations_, blocks_, gate_,
-            warmer_, metrics_}),
-      complete_({config_, workers_, engine_thread_, models_, repositories_, blocks_, gate_, metrics_}),
-      locate_({workers_, engine_thread_, models_, repositories_, blocks_, metrics_}),
+            neighbours_, warmer_, metrics_}),
+      complete_(
+          {config_, workers_, engine_thread_, models_, repositories_, blocks_, gate_, neighbours_, metrics_}),
+      locate_({workers_, engine_thread_, models_, repositories_, blocks_, neighbours_, metrics_}),
       search_({workers_, repositories_, metrics_}),
       warm_({workers_, models_, repositories_, warmer_, metrics_, [this] { return server_.is_leaving(); }}),
       cache_({workers_, models_, repositories_, blocks_, manifest_}),
-      warmer_({engine_thread_, models_, blocks_, manifest_,
-               [this](const auto& repository) {
-                 if (follower_) follower_->warmed(repository);
-               }}),
+      warmer_({.engine_thread = engine_thread_,
+               .models = models_,
+               .blocks = blocks_,
+               .manifest = manifest_,
+               .neighbours = neighbours_,
+               .warmed =
+                   [this](const auto& repository) {
+                     if (follower_) follower_->warmed(repository);
+                   }}),
       workers_("kv-worker", kWorkers),
       house_([this](const std::stop_token& stop) { keep_house(stop); }) {
   if (config_.flag("watch_files")) {
@@ -199,13 +206,19 @@ void Service::check_model(const RequestContext& context, const protocol::ModelCh
   if (!verdict) return reply(fail(verdict.error()));
   protocol::ModelCheckResult result;
   result.model = models_.snapshot().path.string();
-  result.policy = repair_policy_name(verdict->policy);
-  result.reason = verdict->reason;
+  result.policy = repair_policy_name(verdict->behind_neighbours.policy);
+  result.reason = verdict->behind_neighbours.reason;
+  result.header_policy = repair_policy_name(verdict->behind_header.policy);
+  result.header_reason = verdict->behind_header.reason;
   result.tolerance = config_.number("reuse_tolerance");
-  for (const PolicyTrial& trial : verdict->trials) {
-    result.trials.push_back({repair_policy_name(trial.policy), trial.kl_mean, trial.kl_worst, trial.top1,
-                             trial.computed, trial.ratio, gate_.passes(trial)});
+  for (const auto& [behind, trials] : verdict->trials) {
+    for (const PolicyTrial& trial : trials) {
+      result.trials.push_back({std::string(to_string(behind)), repair_policy_name(trial.policy),
+                               trial.kl_mean, trial.kl_worst, trial.top1, trial.computed, trial.ratio,
+                               gate_.passes(trial)});
+    }
   }
+  renew_all();
   reply(result);
 }
 
@@ -261,8 +274,8 @@ protocol::StatusResult Service::status() const {
   status.reuse = reuse_of(blocks_);
   if (model.names && model.spec) {
     const ReuseVerdict verdict = gate_.verdict(*model.spec, model.names->context);
-    status.repair = repair_policy_name(verdict.policy);
-    status.repair_reason = verdict.reason;
+    status.repair = repair_policy_name(verdict.behind_neighbours.policy);
+    status.repair_reason = verdict.behind_neighbours.reason;
   }
   status.queue_bytes = blocks_.queued_bytes();
   status.warming = warmer_.state();
@@ -314,13 +327,21 @@ protocol::DoctorResult Service::examine(const std::stop_token& stop) {
   return result;
 }
 
+/// Once a model has been tried, blocks may be computed in another way.
+void Service::renew_all() {
+  const auto model = models_.acquire({}, {});
+  if (!model) return;
+  for (const auto& repository : repositories_.known()) warmer_.renew(repository, **model);
+}
+
 /// Tries a loaded model's reuse once, so that its requests find the verdict there.
 void Service::check_when_new(const std::stop_token& stop) {
   const ModelHost::Snapshot model = models_.snapshot();
   if (model.state != ModelHost::State::kReady || !model.names || model.names->context == checked_) return;
   checked_ = model.names->context;
-  if (const auto verdict = gate_.check(false, {}, stop); !verdict && !stop.stop_requested())
-    log::warn("the model's reuse could not be tried: {}", verdict.error().text());
+  const auto verdict = gate_.check(false, {}, stop);
+  if (verdict) return renew_all();
+  if (!stop.stop_requested()) log::warn("the model's reuse could not be tried: {}", verdict.error().text());
 }
 
 /// Unloads an idle model, tries a new one, and ends an idle daemon.

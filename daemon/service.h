@@ -72,6 +72,7 @@ class Service {
   void bind_models(Binder& binder);
   void check_model(const RequestContext& context, const protocol::ModelCheckParams& params,
                    const Reply<protocol::ModelCheckResult>& reply);
+  void renew_all();
   void check_when_new(const std::stop_token& stop);
   void keep_house(const std::stop_token& stop);
 
@@ -92,6 +93,7 @@ class Service {
   Scheduler engine_thread_;
   ModelHost models_;
   ReuseGate gate_;
+  Neighbours neighbours_;
   AskHandler ask_;
   CompleteHandler complete_;
   LocateHandler locate_;

@@ -49,6 +49,7 @@ void Manifest::rebuild() {
       if (found) {
         state = &roots[found->root];
         state->pins = found->pins;
+        state->neighbours = found->neighbours;
         root = key;
       } else if (found.error().code == ErrorCode::kCorrupt) {
         damaged.push_back(key);
@@ -198,8 +199,7 @@ Result<void> Manifest::put(const std::string& root, const std::string& path, con
   if (*old) gone.push_back({path, std::move(**old)});
   const FileRow come{path, file};
   const std::set<std::string> pins = roots_[root].pins;
-  return change(root, gone, {come}, pins,
-                {{root_key(root), encode_row(RootRow{root, pins})}, {key, encode_row(come)}});
+  return change(root, gone, {come}, pins, {root_row(root, pins), {key, encode_row(come)}});
 }
 
 Result<void> Manifest::keep_only(const std::string& root, const std::set<std::string>& paths) {
@@ -249,7 +249,29 @@ Result<void> Manifest::set_pins(const std::string& root, const std::set<std::str
   if (!files) return fail(files.error());
   std::erase_if(*files,
                 [&](const FileRow& file) { return holds(before, file.path) == holds(pins, file.path); });
-  return change(root, *files, *files, pins, {{root_key(root), encode_row(RootRow{root, pins})}});
+  return change(root, *files, *files, pins, {root_row(root, pins)});
+}
+
+RowTable::Change Manifest::root_row(const std::string& root, const std::set<std::string>& pins) {
+  return {root_key(root), encode_row(RootRow{root, pins, roots_[root].neighbours})};
+}
+
+Result<void> Manifest::set_neighbours(const std::string& root, std::vector<Neighbour> neighbours) {
+  const std::lock_guard lock(mutex_);
+  follow_the_file();
+  State& state = roots_[root];
+  state.neighbours.swap(neighbours);
+  const std::vector<RowTable::Change> rows{root_row(root, state.pins)};
+  auto written = rows_->write(rows);
+  if (!written) state.neighbours.swap(neighbours);
+  return written;
+}
+
+std::vector<Neighbour> Manifest::neighbours(const std::string& root) {
+  const std::lock_guard lock(mutex_);
+  follow_the_file();
+  const auto found = roots_.find(root);
+  return found == roots_.end() ? std::vector<Neighbour>{} : found->second.neighbours;
 }
 
 Result<void> Manifest::pin(const std::string& root, std::string_view path) {

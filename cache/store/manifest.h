@@ -57,6 +57,11 @@ class Manifest {
   [[nodiscard]] Result<void> unpin(const std::string& root, std::string_view path);
   [[nodiscard]] std::set<std::string> pins(const std::string& root);
 
+  /// What the root's blocks are computed behind, as it was when it was chosen. Kept until the root is
+  /// forgotten.
+  [[nodiscard]] Result<void> set_neighbours(const std::string& root, std::vector<Neighbour> neighbours);
+  [[nodiscard]] std::vector<Neighbour> neighbours(const std::string& root);
+
   /// Damaged rows that were dropped.
   [[nodiscard]] std::uint64_t corrupt();
 
@@ -65,6 +70,7 @@ class Manifest {
     std::uint64_t files = 0;
     std::uint64_t chunks = 0;
     std::set<std::string> pins;
+    std::vector<Neighbour> neighbours;
   };
   struct Uses {
     std::uint32_t files = 0;   // rows that name the key
@@ -87,6 +93,8 @@ class Manifest {
   [[nodiscard]] Result<void> change(const std::string& root, const std::vector<FileRow>& gone,
                                     const std::vector<FileRow>& come, const std::set<std::string>& pins,
                                     const std::vector<RowTable::Change>& rows);
+  /// The root's row, with these pins.
+  [[nodiscard]] RowTable::Change root_row(const std::string& root, const std::set<std::string>& pins);
   [[nodiscard]] Result<void> set_pins(const std::string& root, const std::set<std::string>& pins);
 
   TieredStore& store_;

@@ -56,17 +56,22 @@ std::unexpected<Error> broken() {
   return fail(ErrorCode::kCorrupt, "a row of the manifest is damaged");
 }
 
-/// A reader behind the version, over all but the checksum, which is right.
-Result<ByteReader> open_row(std::span<const std::byte> row) {
+struct OpenRow {
+  ByteReader reader;  // behind the version, over all but the checksum, which is right
+  std::uint32_t version;
+};
+
+/// kNotFound for a version above `newest`.
+Result<OpenRow> open_row(std::span<const std::byte> row, std::uint32_t newest) {
   if (row.size() < sizeof(std::uint64_t)) return broken();
   const auto body = row.first(row.size() - sizeof(std::uint64_t));
   const auto checksum = ByteReader(row.subspan(body.size())).read<std::uint64_t>();
   if (!checksum || *checksum != checksum_of(body)) return broken();
   ByteReader reader(body);
   const auto version = reader.read<std::uint32_t>();
-  if (!version) return broken();
-  if (*version != kManifestVersion) return fail(ErrorCode::kNotFound, "a row of another version");
-  return reader;
+  if (!version || *version == 0) return broken();
+  if (*version > newest) return fail(ErrorCode::kNotFound, "a row of a newer version");
+  return OpenRow{reader, *version};
 }
 
 Result<std::string> read_text(ByteReader& reader) {
@@ -94,7 +99,7 @@ bool is_root_key(const RowKey& key) {
 
 RowBytes encode_row(const FileRow& row) {
   RowBytes bytes;
-  append(bytes, kManifestVersion);
+  append(bytes, kFileRowVersion);
   append_text(bytes, row.path);
   append(bytes, row.file.text);
   append(bytes, row.file.context);
@@ -108,30 +113,36 @@ RowBytes encode_row(const FileRow& row) {
 
 RowBytes encode_row(const RootRow& row) {
   RowBytes bytes;
-  append(bytes, kManifestVersion);
+  append(bytes, kRootRowVersion);
   append_text(bytes, row.root);
   append(bytes, static_cast<std::uint32_t>(row.pins.size()));
   for (const std::string& pin : row.pins) append_text(bytes, pin);
+  append(bytes, static_cast<std::uint32_t>(row.neighbours.size()));
+  for (const Neighbour& neighbour : row.neighbours) {
+    append_text(bytes, neighbour.path);
+    append_text(bytes, neighbour.text);
+  }
   return sealed(std::move(bytes));
 }
 
 Result<FileRow> decode_file_row(const RowKey& key, std::span<const std::byte> row) {
-  auto reader = open_row(row);
-  if (!reader) return fail(reader.error());
-  auto path = read_text(*reader);
-  const auto text = reader->read<Digest>();
-  const auto context = reader->read<Digest>();
-  const auto count = reader->read<std::uint32_t>();
+  auto opened = open_row(row, kFileRowVersion);
+  if (!opened) return fail(opened.error());
+  ByteReader& reader = opened->reader;
+  auto path = read_text(reader);
+  const auto text = reader.read<Digest>();
+  const auto context = reader.read<Digest>();
+  const auto count = reader.read<std::uint32_t>();
   if (!path || !text || !context || !count) return broken();
   const Digest path_id = sha256(*path);
   if (!std::ranges::equal(std::span(key).subspan(kIdBytes), std::as_bytes(std::span(path_id.bytes)))) {
     return broken();
   }
-  if (reader->remaining() != *count * sizeof(ChunkOnDisk)) return broken();
+  if (reader.remaining() != *count * sizeof(ChunkOnDisk)) return broken();
   FileRow file{std::move(*path), {*text, *context, {}}};
   file.file.chunks.reserve(*count);
   for (std::uint32_t i = 0; i < *count; ++i) {
-    const auto chunk = reader->read<ChunkOnDisk>();
+    const auto chunk = reader.read<ChunkOnDisk>();
     if (!chunk || chunk->begin > chunk->end) return broken();
     file.file.chunks.push_back({chunk->begin, chunk->end, chunk->first_line, chunk->last_line, chunk->tokens,
                                 chunk->content, chunk->prefix});
@@ -140,18 +151,26 @@ Result<FileRow> decode_file_row(const RowKey& key, std::span<const std::byte> ro
 }
 
 Result<RootRow> decode_root_row(const RowKey& key, std::span<const std::byte> row) {
-  auto reader = open_row(row);
-  if (!reader) return fail(reader.error());
-  auto root = read_text(*reader);
-  const auto count = reader->read<std::uint32_t>();
-  if (!root || !count || root_key(*root) != key) return broken();
+  auto opened = open_row(row, kRootRowVersion);
+  if (!opened) return fail(opened.error());
+  ByteReader& reader = opened->reader;
+  auto root = read_text(reader);
+  const auto pins = reader.read<std::uint32_t>();
+  if (!root || !pins || root_key(*root) != key) return broken();
   RootRow found{std::move(*root), {}};
-  for (std::uint32_t i = 0; i < *count; ++i) {
-    auto pin = read_text(*reader);
+  for (std::uint32_t i = 0; i < *pins; ++i) {
+    auto pin = read_text(reader);
     if (!pin) return broken();
     found.pins.insert(std::move(*pin));
   }
-  if (reader->remaining() != 0) return broken();
+  const auto neighbours = opened->version == 1 ? Result<std::uint32_t>(0) : reader.read<std::uint32_t>();
+  if (!neighbours) return broken();
+  for (std::uint32_t i = 0; i < *neighbours; ++i) {
+    auto path = read_text(reader), text = read_text(reader);
+    if (!path || !text) return broken();
+    found.neighbours.push_back({std::move(*path), std::move(*text)});
+  }
+  if (reader.remaining() != 0) return broken();
   return found;
 }
 

@@ -3,11 +3,13 @@
 // any thread.
 //
 // Grammar (little-endian):
-//   key   := root_id path_id           SHA-256 of the root's path, of the file's path in it; zeros for the
-//   root row   := version:u32 (file | root) checksum:u64     XXH3-64 of all before it file  := path:text text
-//   context count:u32 chunk{count}       text, context, content, prefix := u8[32] chunk := begin:u32 end:u32
-//   first_line:i32 last_line:i32 tokens:u32 content prefix root  := root:text count:u32 pin:text{count} text
-//   := size:u32 u8{size}
+//   key        := root_id path_id        SHA-256 of the root's path, of the file's path in it; zeros: the
+//   root row        := version:u32 (file | root) checksum:u64                             XXH3-64 of all
+//   before it file       := path:text text context count:u32 chunk{count}    text, context, content, prefix
+//   := u8[32] chunk      := begin:u32 end:u32 first_line:i32 last_line:i32 tokens:u32 content prefix root :=
+//   root:text count:u32 pin:text{count} count:u32 neighbour{count} neighbour  := path:text piece:text text :=
+//   size:u32 u8{size}
+// Version 1 of a root ends behind its pins.
 #pragma once
 
 #include <array>
@@ -42,7 +44,16 @@ struct ManifestFile {
   bool operator==(const ManifestFile&) const = default;
 };
 
-inline constexpr std::uint32_t kManifestVersion = 1;
+/// A piece of one of a root's files, that blocks of its other files are computed behind.
+struct Neighbour {
+  std::string path;
+  std::string text;
+
+  bool operator==(const Neighbour&) const = default;
+};
+
+inline constexpr std::uint32_t kFileRowVersion = 1;
+inline constexpr std::uint32_t kRootRowVersion = 2;
 
 using RowKey = std::array<std::byte, 64>;
 using RowBytes = std::vector<std::byte>;
@@ -58,6 +69,7 @@ struct FileRow {
 struct RootRow {
   std::string root;
   std::set<std::string> pins;
+  std::vector<Neighbour> neighbours{};
 };
 
 [[nodiscard]] RowBytes encode_row(const FileRow& row);

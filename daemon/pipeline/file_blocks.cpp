@@ -8,10 +8,12 @@
 namespace kvboost::daemon {
 
 std::vector<BlockGroup> group_blocks(const EncodedFile& file, std::string_view path, const ChatTemplate& chat,
-                                     const Digest& context, std::size_t model_context) {
-  const std::vector<engine::TokenId> header = chat.header();
+                                     const Digest& context, std::size_t model_context,
+                                     std::span<const engine::TokenId> neighbours) {
+  std::vector<engine::TokenId> head = chat.header();
+  head.insert(head.end(), neighbours.begin(), neighbours.end());
   const std::vector<engine::TokenId> opening = chat.file_opening(path);
-  const std::size_t before = header.size() + opening.size();
+  const std::size_t before = head.size() + opening.size();
   const std::size_t most = std::min(kGroupTokens, model_context - std::min(model_context, before));
   std::vector<BlockGroup> groups;
   cache::KeyChain chain(context);
@@ -20,7 +22,7 @@ std::vector<BlockGroup> group_blocks(const EncodedFile& file, std::string_view p
     chain = cache::KeyChain(context);
     tokens = 0;
     BlockGroup& group = groups.emplace_back();
-    for (const auto& part : {header, opening}) group.push_back({part, chain.next(part), {}});
+    for (const auto& part : {head, opening}) group.push_back({part, chain.next(part), {}});
   };
   for (const EncodedChunk& chunk : file) {
     if (chunk.tokens.empty() || chunk.tokens.size() + before > model_context) continue;
@@ -39,6 +41,17 @@ BlockGroup leading_blocks(const PromptPlan& plan, const Digest& context) {
     group.push_back({part.tokens, chain.next(part.tokens), {}});
   }
   return group;
+}
+
+Digest blocks_context(const Digest& context, std::size_t model_context, const cache::ChunkOptions& options,
+                      const Digest& neighbours) {
+  Hasher hasher;
+  const auto update = [&](const Digest& digest) { hasher.update(std::as_bytes(std::span(digest.bytes))); };
+  update(context);
+  update(cache::digest_of(options));
+  hasher.update_u64(kGroupTokens).update_u64(std::min(model_context, 2 * kGroupTokens));
+  if (neighbours != Digest{}) update(neighbours);
+  return hasher.finish();
 }
 
 cache::ManifestFile manifest_of(const std::vector<BlockGroup>& groups, const Digest& text,

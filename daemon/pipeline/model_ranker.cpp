@@ -122,8 +122,8 @@ Result<void> ModelRanker::read_files_part(const PromptPlan& plan, const std::sto
   }
   engine::PrefillOptions options;
   options.stop = stop;
-  const ResolvedPlan resolved =
-      reuse_ ? resolve(plan, reuse_->context, *reuse_->blocks) : ResolvedPlan(plan.parts.size());
+  const ResolvedPlan resolved = reuse_ ? resolve(plan, reuse_->context, reuse_->neighbours, *reuse_->blocks)
+                                       : ResolvedPlan(plan.parts.size());
   for (std::size_t i = 1; i < plan.parts.size(); ++i) {
     const std::vector<engine::TokenId>& tokens = plan.parts[i].tokens;
     std::optional<engine::KvBlock> block;
@@ -140,7 +140,7 @@ Result<void> ModelRanker::read_files_part(const PromptPlan& plan, const std::sto
 /// Computes each chunk that has no block, behind header and opening, and has it stored. An opening alone is
 /// computed in place, again and again: it is a handful of tokens.
 Result<void> ModelRanker::store_missing(const PromptPlan& plan, const std::stop_token& stop) {
-  const ResolvedPlan resolved = resolve(plan, reuse_->context, *reuse_->blocks);
+  const ResolvedPlan resolved = resolve(plan, reuse_->context, reuse_->neighbours, *reuse_->blocks);
   for (std::size_t i = kFirstChunk; i < plan.parts.size(); ++i) {
     if (resolved[i].match != Match::kMiss) continue;
     const PromptPlan alone{{plan.parts[0], plan.parts[1], plan.parts[i]}, {}};

@@ -20,7 +20,8 @@ class PlanReader {
   PlanReader(engine::Engine& engine, engine::Sequence& sequence, const PlanReading& reading)
       : engine_(engine), sequence_(sequence), reading_(reading), prompt_(reading.plan->tokens()) {
     if (reading.reuse != nullptr) {
-      resolved_ = resolve(*reading.plan, reading.reuse->context, *reading.reuse->blocks);
+      resolved_ =
+          resolve(*reading.plan, reading.reuse->context, reading.reuse->neighbours, *reading.reuse->blocks);
     } else {
       resolved_.resize(reading.plan->parts.size());
     }
@@ -63,9 +64,9 @@ class PlanReader {
   /// Not the part with the last token: something must be computed to have logits.
   [[nodiscard]] bool loadable(std::size_t part) const {
     if (begins_[part + 1] == begins_.back()) return false;
-    const Match match = resolved_[part].match;
-    return match == Match::kExact ||
-           (match == Match::kApproximate && reading_.reuse != nullptr && reading_.reuse->repair);
+    const ResolvedPart& found = resolved_[part];
+    return found.match == Match::kExact ||
+           (found.match == Match::kApproximate && reading_.reuse->policy(found.near));
   }
 
   /// Puts the part's block into the sequence, behind what must be computed before it. When there is no block
@@ -96,6 +97,7 @@ class PlanReader {
     read.bytes = block->data.size() * sizeof(block->data.front());
     read.live = 0;
     read.loaded = size;
+    if (read.match == Match::kApproximate && !resolved_[part].near) all_near_ = false;
     note_changed(part);
     return {};
   }
@@ -151,7 +153,8 @@ class PlanReader {
     const std::int32_t begin = sequence_.size();
     const auto rest = std::span(prompt_).subspan(begin);
     const auto start = Clock::now();
-    const auto selected = select(*reading_.reuse->repair, rest);
+    read_.near = all_near_;
+    const auto selected = select(*reading_.reuse->policy(all_near_), rest);
     if (!selected) return fail(selected.error());
     const std::vector<std::int32_t>& cells = *selected;
     read_.select_ms = ms_since(start);
@@ -243,6 +246,7 @@ class PlanReader {
   ResolvedPlan resolved_;
   std::vector<std::int32_t> begins_;  // of each part, and the end of the last
   std::vector<ChangedRun> changed_;   // placed, and behind other tokens than they were computed behind
+  bool all_near_ = true;              // of them none was computed without neighbours
   std::int32_t to_compute_ = 0;
   std::int32_t computed_ = 0;
   PlanRead read_;

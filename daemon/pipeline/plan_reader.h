@@ -24,10 +24,19 @@ namespace kvboost::daemon {
 /// The cache, and for which model and header it is asked.
 struct Reuse {
   BlockCache* blocks = nullptr;
-  Digest model;                          // fingerprint
-  Digest context;                        // cache::key_context
-  std::optional<RepairPolicy> repair{};  // none: only exact blocks are placed
-  bool prefix_only = false;              // no block is placed behind something that had to be computed
+  Digest model;    // fingerprint
+  Digest context;  // cache::key_context
+  // With `repair`, blocks are placed that were computed behind other text; with `repair_near`, those of them
+  // that were computed behind neighbours. Where a plan has both kinds, the first one repairs them.
+  std::optional<RepairPolicy> repair{};
+  bool prefix_only = false;  // no block is placed behind something that had to be computed
+  std::optional<RepairPolicy> repair_near{};
+  Digest neighbours{};  // NeighbourRun::end; zeros: there are none
+
+  /// For blocks that were computed behind neighbours, or for others.
+  [[nodiscard]] const std::optional<RepairPolicy>& policy(bool near) const {
+    return near && repair_near ? repair_near : repair;
+  }
 };
 
 struct PlanReading {
@@ -55,6 +64,7 @@ struct PlanRead {
   double select_ms = 0;  // finding what the question attends to
   double prefill_ms = 0;
   std::int32_t exact_tokens = 0;  // up to here the sequence is what a full read gives
+  bool near = false;              // what was repaired was by Reuse::repair_near
 };
 
 /// `sequence` holds a prefix of the plan's tokens, shorter than the plan, and afterwards all of them, with

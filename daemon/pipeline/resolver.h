@@ -15,7 +15,8 @@ struct ResolvedPart {
   cache::ChunkKey key;
   Match match = Match::kMiss;
   Digest source;  // prefix key of the block that fits; of several kApproximate ones, the one that was
-                  // computed behind most of what stands before it here
+                  // computed behind most of what stands before it here, but first of all behind neighbours
+  bool near = false;  // the source was computed behind the repository's neighbours
   /// Whether its block is worth keeping once computed: literal text is not, and neither is what stands behind
   /// it, since no other prompt has the same left context.
   bool keep = false;
@@ -23,7 +24,8 @@ struct ResolvedPart {
 
 using ResolvedPlan = std::vector<ResolvedPart>;  // one a part
 
-/// `context` as of cache::key_context.
-[[nodiscard]] ResolvedPlan resolve(const PromptPlan& plan, const Digest& context, BlockCache& blocks);
+/// `context` as of cache::key_context; `neighbours` as of NeighbourRun::end, zeros where there are none.
+[[nodiscard]] ResolvedPlan resolve(const PromptPlan& plan, const Digest& context, const Digest& neighbours,
+                                   BlockCache& blocks);
 
 }  // namespace kvboost::daemon

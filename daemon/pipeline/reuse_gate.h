@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // ReuseGate: whether, and with how much repair, a model may be served from blocks that were computed behind
 // other text. Each model is tried once (reuse_trial.h), when the daemon is idle or when `doctor --model`
-// asks; the result is kept on disk by the digest of model and header, and the cheapest policy that stays
-// within the tolerance is taken from then on. Until then, and when none does, only exact blocks are used. Any
-// thread but the engine's may call `check`; the others any thread.
+// asks; the result is kept on disk by the digest of model and header, and for each kind of block the cheapest
+// policy that stays within the tolerance is taken from then on. Until then, and when none does, only exact
+// blocks are used. Any thread but the engine's may call `check`; the others any thread.
 //
 //   record   := "kvboost reuse" SP version LF *policy
-//   policy   := NAME SP kl_mean SP kl_worst SP top1 SP computed SP ratio LF     NAME: repair_policy.h
+//   policy   := BEHIND SP NAME SP kl_mean SP kl_worst SP top1 SP computed SP ratio LF
+//   BEHIND   := "header" | "neighbours"                                          NAME: repair_policy.h
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,7 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "daemon/pipeline/model_host.h"
+#include "daemon/pipeline/plan_reader.h"
 #include "daemon/pipeline/reuse_trial.h"
 #include "daemon/pipeline/scheduler.h"
 
@@ -34,11 +36,25 @@ enum class ReuseChoice {
   kUnrepaired,  // used as they are
 };
 
-struct ReuseVerdict {
-  std::vector<PolicyTrial> trials;     // empty: not tried
-  std::optional<RepairPolicy> policy;  // none: exact blocks only
+/// What may be done with blocks of one kind.
+struct ReusePermit {
+  std::optional<RepairPolicy> policy;  // none: they are used where they are exact
   std::string reason;                  // why it is so, a sentence
 };
+
+using PolicyTrials = std::vector<PolicyTrial>;
+
+struct ReuseVerdict {
+  std::map<Behind, PolicyTrials> trials;  // empty: not tried
+  ReusePermit behind_header;
+  ReusePermit behind_neighbours;
+};
+
+/// What a request over a repository may use. `neighbours`: NeighbourRun::end.
+[[nodiscard]] Reuse reuse_within(const ReuseVerdict& verdict, const BlockNames& names, BlockCache& blocks,
+                                 const Digest& neighbours, bool prefix_only);
+/// The part of the verdict by which a plan was read.
+[[nodiscard]] const ReusePermit& permit_of(const ReuseVerdict& verdict, const PlanRead& read);
 
 class ReuseGate {
  public:
@@ -66,13 +82,16 @@ class ReuseGate {
 
  private:
   [[nodiscard]] std::filesystem::path file_of(const Digest& context) const;
-  [[nodiscard]] std::vector<PolicyTrial> trials_of(const Digest& context) const;
-  [[nodiscard]] ReuseVerdict judge(std::vector<PolicyTrial> trials) const;
+  [[nodiscard]] std::map<Behind, PolicyTrials> trials_of(const Digest& context) const;
+  [[nodiscard]] ReusePermit judge(const PolicyTrials& trials) const;
+  [[nodiscard]] Result<PolicyTrials> try_out(Behind behind, LoadedModel& model,
+                                             const std::function<void(double)>& progress,
+                                             const std::stop_token& stop) const;
 
   const Parts parts_;
   std::mutex checking_;       // held by the check that runs
   mutable std::mutex mutex_;  // protects known_
-  mutable std::map<Digest, std::vector<PolicyTrial>> known_;
+  mutable std::map<Digest, std::map<Behind, PolicyTrials>> known_;
 };
 
 /// Why this kind of model can't be served from moved blocks at all; empty when it can.

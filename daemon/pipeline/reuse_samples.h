@@ -15,10 +15,13 @@ struct ReuseSample {
 /// Small files of different kinds, of 150 to 400 tokens each.
 [[nodiscard]] std::span<const ReuseSample> reuse_samples();
 
+/// More of the same repository: what the others' blocks are computed behind, and what no question is about.
+[[nodiscard]] std::span<const ReuseSample> reuse_neighbours();
+
 /// What is asked about some of them.
 [[nodiscard]] std::span<const std::string_view> reuse_questions();
 
 /// Changes when samples or questions do: what was measured on others counts no more.
-inline constexpr int kReuseSamplesVersion = 1;
+inline constexpr int kReuseSamplesVersion = 2;
 
 }  // namespace kvboost::daemon

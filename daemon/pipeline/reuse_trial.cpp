@@ -28,14 +28,27 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-std::vector<BlockGroup> groups_of(const LoadedModel& model, const ReuseSample& sample) {
+std::vector<BlockGroup> groups_of(const LoadedModel& model, const ReuseSample& sample,
+                                  std::span<const engine::TokenId> neighbours) {
   const EncodedFile file =
       cut_and_encode(model.engine->tokenizer(), std::string(sample.path), std::string(sample.text), {});
   return group_blocks(file, sample.path, model.chat, model.names->context,
-                      static_cast<std::size_t>(model.engine->info().context));
+                      static_cast<std::size_t>(model.engine->info().context), neighbours);
+}
+
+NeighbourRun sample_neighbours(const LoadedModel& model) {
+  std::vector<cache::Neighbour> neighbours;
+  for (const ReuseSample& sample : reuse_neighbours())
+    neighbours.push_back({std::string(sample.path), std::string(sample.text)});
+  return neighbour_run(neighbours, model.engine->tokenizer(), model.chat, model.names->context,
+                       model.engine->info().context);
 }
 
 }  // namespace
+
+std::string_view to_string(Behind behind) {
+  return behind == Behind::kHeader ? "header" : "neighbours";
+}
 
 /// A prompt, and what its full read says.
 struct ReuseTrial::Prompt {
@@ -64,8 +77,16 @@ std::vector<RepairPolicy> policies_to_try() {
           {.seam = 16, .guided = 0.3F, .first_layer = kFirst, .end_layer = kEnd}};
 }
 
-ReuseTrial::ReuseTrial(std::vector<RepairPolicy> policies)
-    : policies_(std::move(policies)),
+std::optional<RepairPolicy> cheapest_within(std::span<const PolicyTrial> trials, double tolerance) {
+  for (const PolicyTrial& trial : trials) {
+    if (trial.kl_mean <= tolerance) return trial.policy;
+  }
+  return std::nullopt;
+}
+
+ReuseTrial::ReuseTrial(Behind behind, std::vector<RepairPolicy> policies)
+    : behind_(behind),
+      policies_(std::move(policies)),
       blocks_(std::make_unique<BlockCache>(BlockCache::Options{.max_memory = kMemory})),
       n_prompts_(reuse_questions().size()),
       ms_(policies_.size()) {
@@ -100,9 +121,10 @@ Result<bool> ReuseTrial::step(LoadedModel& model, const std::stop_token& stop) {
   return true;
 }
 
-/// One sample's blocks, behind header and opening as warm computes them.
+/// One sample's blocks, as warm computes them.
 Result<bool> ReuseTrial::warm(LoadedModel& model, const std::stop_token& stop) {
-  auto groups = groups_of(model, reuse_samples()[groups_.size()]);
+  if (behind_ == Behind::kNeighbours && groups_.empty()) neighbours_ = sample_neighbours(model);
+  auto groups = groups_of(model, reuse_samples()[groups_.size()], neighbours_.tokens);
   for (const BlockGroup& group : groups) {
     GroupRun run(group, group.size());
     if (auto done = run.run(model, *blocks_, stop); !done || !*done) return done;
@@ -112,7 +134,7 @@ Result<bool> ReuseTrial::warm(LoadedModel& model, const std::stop_token& stop) {
   return true;
 }
 
-/// Some of the samples in a new order, so that none but the first stands where its blocks were computed.
+/// Some of the samples in a new order, so that at most the first stands where its blocks were computed.
 void ReuseTrial::begin_prompt(const LoadedModel& model) {
   const engine::Tokenizer& tokenizer = model.engine->tokenizer();
   std::vector<std::size_t> order(groups_.size());
@@ -149,7 +171,11 @@ Result<ReuseTrial::Reading> ReuseTrial::read(LoadedModel& model, const std::opti
   engine::Engine& engine = *model.engine;
   auto sequence = engine.new_sequence();
   if (!sequence) return fail(sequence.error());
-  const Reuse reuse{blocks_.get(), model.names->model, model.names->context, policy};
+  const Reuse reuse{.blocks = blocks_.get(),
+                    .model = model.names->model,
+                    .context = model.names->context,
+                    .repair = policy,
+                    .neighbours = neighbours_.end};
   const auto start = Clock::now();
   auto read = read_plan(engine, *sequence,
                         {.plan = &prompt_->plan, .reuse = policy ? &reuse : nullptr, .stop = stop});

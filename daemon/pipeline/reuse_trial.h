@@ -9,17 +9,24 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
 #include "daemon/pipeline/block_cache.h"
 #include "daemon/pipeline/file_blocks.h"
 #include "daemon/pipeline/model_host.h"
+#include "daemon/pipeline/neighbour_run.h"
 #include "daemon/pipeline/repair_policy.h"
 
 namespace kvboost::daemon {
+
+/// What stands before a file when its blocks are computed: the header alone, or neighbours behind it.
+enum class Behind { kHeader, kNeighbours };
+[[nodiscard]] std::string_view to_string(Behind behind);
 
 /// What one policy gave, over all prompts.
 struct PolicyTrial {
@@ -27,17 +34,20 @@ struct PolicyTrial {
   double kl_mean = 0;
   double kl_worst = 0;  // of a prompt
   double top1 = 0;      // share of tokens whose likeliest successor stayed the same
-  double computed =
-      0;             // share of the prompts' tokens that went through the layers: question and repaired ones
-  double ratio = 0;  // of the times to the first token: full read to this
+  double computed = 0;  // share of the prompts' tokens that went through the layers: question, repaired ones
+  double ratio = 0;     // of the times to the first token: full read to this
 };
 
 /// From the cheapest on. The dear ones are there for models that forgive little.
 [[nodiscard]] std::vector<RepairPolicy> policies_to_try();
 
+/// The first of them, from the cheapest on, whose mean divergence is at most `tolerance`.
+[[nodiscard]] std::optional<RepairPolicy> cheapest_within(std::span<const PolicyTrial> trials,
+                                                          double tolerance);
+
 class ReuseTrial {
  public:
-  explicit ReuseTrial(std::vector<RepairPolicy> policies = policies_to_try());
+  explicit ReuseTrial(Behind behind, std::vector<RepairPolicy> policies = policies_to_try());
 
   /// True: a step was done. False: it was stopped, call again. kModel when no block was reused.
   [[nodiscard]] Result<bool> step(LoadedModel& model, const std::stop_token& stop);
@@ -57,9 +67,11 @@ class ReuseTrial {
   void begin_prompt(const LoadedModel& model);
   void compare(std::size_t policy, const Reading& reading);
 
+  const Behind behind_;
   const std::vector<RepairPolicy> policies_;
   std::mt19937 random_{1};  // the same prompts each time
   std::unique_ptr<BlockCache> blocks_;
+  NeighbourRun neighbours_;                      // of the model, once blocks are being computed
   std::vector<std::vector<BlockGroup>> groups_;  // of each sample whose blocks are stored
   std::size_t n_prompts_ = 0;
   std::size_t prompts_done_ = 0;

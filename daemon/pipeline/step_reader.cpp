@@ -16,9 +16,10 @@ class StepReader {
              const StepSize& size)
       : engine_(engine), sequence_(sequence), reading_(reading), size_(size) {
     if (reading.reuse == nullptr) return;
-    for (const ResolvedPart& part : resolve(*reading.plan, reading.reuse->context, *reading.reuse->blocks)) {
+    for (const ResolvedPart& part :
+         resolve(*reading.plan, reading.reuse->context, reading.reuse->neighbours, *reading.reuse->blocks)) {
       stored_.push_back(part.match == Match::kExact ||
-                        (part.match == Match::kApproximate && reading.reuse->repair));
+                        (part.match == Match::kApproximate && reading.reuse->policy(part.near)));
     }
   }
 

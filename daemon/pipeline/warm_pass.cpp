@@ -43,12 +43,13 @@ WarmPass::~WarmPass() {
 
 Result<protocol::WarmResult> WarmPass::run() {
   const auto start = Clock::now();
-  result_.root = request_.repository->root().string();
-  result_.note = request_.repository->note();
-  result_.dry_run = request_.dry_run;
   if (auto used = use_model(); !used) return fail(used.error());
   if (auto seen = survey(); !seen) return fail(seen.error());
   if (request_.dry_run) return std::move(result_);
+  if (result_.computed_tokens >= parts_.worth_a_trial && try_model()) {
+    if (auto used = use_model(); !used) return fail(used.error());
+    if (auto seen = survey(); !seen) return fail(seen.error());
+  }
   computing_since_ = Clock::now();
   counts_before_ = parts_.blocks.counts();
   auto computed = compute_all();
@@ -82,19 +83,28 @@ Result<void> WarmPass::use_model() {
                 "run it again");
   }
   names_ = model.names;
-  Hasher hasher;
-  for (const Digest& digest : {names_->context, cache::digest_of(request_.repository->chunks().options())}) {
-    hasher.update(std::as_bytes(std::span(digest.bytes)));
-  }
-  const auto context = static_cast<std::size_t>(model.engine->info().context);
-  hasher.update_u64(kGroupTokens).update_u64(std::min(context, 2 * kGroupTokens));
-  manifest_context_ = hasher.finish();
+  neighbours_ = request_.dry_run ? parts_.neighbours.find(model, request_.repository->root().string())
+                                 : parts_.neighbours.choose(model, *request_.repository);
+  const auto context_with = [&](const Digest& neighbours) {
+    return blocks_context(names_->context, static_cast<std::size_t>(model.engine->info().context),
+                          request_.repository->chunks().options(), neighbours);
+  };
+  context_ = context_with(neighbours_.end);
+  plain_context_ = context_with({});
   lease_ = std::make_shared<ModelHost::Lease>(std::move(*lease));
   return {};
 }
 
 Result<void> WarmPass::survey() {
+  result_ = {};
+  result_.root = request_.repository->root().string();
+  result_.note = request_.repository->note();
+  result_.dry_run = request_.dry_run;
+  missing_.clear();
+  cut_bytes_ = 0;
+  to_renew_.clear();
   progress_.files = std::ssize(request_.files);
+  progress_.files_done = 0;
   for (const std::string& path : request_.files) {
     if (stop_.stop_requested()) return cancelled();
     report("reading", path);
@@ -117,7 +127,7 @@ void WarmPass::survey(const std::string& path, const std::string& text) {
   Missing missing{.path = path};
   if (!file) {
     missing.cut = cut(path, text, digest);
-    file = kept(*missing.cut);
+    file = kept(path, *missing.cut);
   }
   const Need need = need_of(*file);
   ++result_.files;
@@ -143,6 +153,15 @@ void WarmPass::survey(const std::string& path, const std::string& text) {
   missing_.push_back(std::move(missing));
 }
 
+/// Whether that was done now: blocks may be computed in another way from now on.
+bool WarmPass::try_model() {
+  const auto progress = [this](double share) {
+    progress_.percent = static_cast<std::int64_t>(share * 100);
+    report("trying", {});
+  };
+  return parts_.neighbours.try_model(**lease_, progress, stop_);
+}
+
 Result<void> WarmPass::compute_all() {
   progress_.files = std::ssize(missing_);
   progress_.files_done = 0;
@@ -150,6 +169,7 @@ Result<void> WarmPass::compute_all() {
   for (Missing& file : missing_) {
     if (auto used = use_model(); !used) return used;
     report("warming", file.path);
+    if (!neighbours_.tokens.empty()) store_header();
     if (disk_is_full()) {
       result_.skipped.push_back({file.path, "the cache has no more room: set a larger max_disk"});
     } else if (auto computed = compute(file); !computed) {
@@ -168,7 +188,7 @@ Result<void> WarmPass::compute(Missing& file) {
   const Digest digest = sha256(*text);
   Cut now = file.cut && file.cut->text == digest ? std::move(*file.cut) : cut(file.path, *text, digest);
   file.cut.reset();
-  const cache::ManifestFile kept_file = kept(now);
+  const cache::ManifestFile kept_file = kept(file.path, now);
   const Need need = need_of(kept_file);
   progress_.tokens += need.tokens - file.tokens;
   if (need.later > 0) to_renew_.insert(file.path);
@@ -186,17 +206,28 @@ Result<void> WarmPass::compute(Missing& file) {
   return {};
 }
 
+/// Prompts begin with the header alone, which is in no group then.
+void WarmPass::store_header() {
+  const auto tokens = (*lease_)->chat.header();
+  const cache::ChunkKey key = cache::KeyChain(names_->context).next(tokens);
+  if (!parts_.blocks.has(key.prefix) && !submitted_.contains(key.content)) submit({{tokens, key, {}}}, 1);
+}
+
 WarmPass::Cut WarmPass::cut(const std::string& path, const std::string& text, const Digest& digest) const {
   const LoadedModel& model = **lease_;
   const EncodedFile file =
       cut_and_encode(model.engine->tokenizer(), path, text, request_.repository->chunks().options());
   const auto context = static_cast<std::size_t>(model.engine->info().context);
-  return Cut{digest, group_blocks(file, path, model.chat, names_->context, context)};
+  const auto neighbours =
+      has_neighbours(path) ? std::span(neighbours_.tokens) : std::span<const engine::TokenId>();
+  return Cut{digest, group_blocks(file, path, model.chat, names_->context, context, neighbours)};
 }
 
 std::optional<cache::ManifestFile> WarmPass::known(const std::string& path, const Digest& text) const {
   auto file = parts_.manifest.find(result_.root, path);
-  if (!file || !*file || (*file)->text != text || (*file)->context != manifest_context_) return std::nullopt;
+  if (!file || !*file || (*file)->text != text ||
+      (*file)->context != (has_neighbours(path) ? context_ : plain_context_))
+    return std::nullopt;
   return std::move(*file);
 }
 

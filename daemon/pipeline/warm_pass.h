@@ -63,15 +63,20 @@ class WarmPass {
   };
 
   [[nodiscard]] Result<void> use_model();
+  [[nodiscard]] bool try_model();
   [[nodiscard]] Result<void> survey();
   void survey(const std::string& path, const std::string& text);
   [[nodiscard]] Result<void> compute_all();
   [[nodiscard]] Result<void> compute(Missing& file);
+  void store_header();
   [[nodiscard]] Cut cut(const std::string& path, const std::string& text, const Digest& digest) const;
   /// What the manifest knows of the file, if that is of this very text, cut as it would be now.
   [[nodiscard]] std::optional<cache::ManifestFile> known(const std::string& path, const Digest& text) const;
-  [[nodiscard]] cache::ManifestFile kept(const Cut& cut) const {
-    return manifest_of(cut.groups, cut.text, manifest_context_);
+  [[nodiscard]] cache::ManifestFile kept(const std::string& path, const Cut& cut) const {
+    return manifest_of(cut.groups, cut.text, has_neighbours(path) ? context_ : plain_context_);
+  }
+  [[nodiscard]] bool has_neighbours(const std::string& path) const {
+    return !neighbours_.paths.contains(path);
   }
   [[nodiscard]] Need need_of(const cache::ManifestFile& file) const;
   [[nodiscard]] std::size_t end_of_need(KeptGroup group, std::span<const Match> matches) const;
@@ -90,7 +95,9 @@ class WarmPass {
   const std::stop_token stop_;
   std::shared_ptr<ModelHost::Lease> lease_;  // of the file at hand
   std::optional<BlockNames> names_;
-  Digest manifest_context_;
+  NeighbourRun neighbours_;  // what the files' blocks are computed behind
+  Digest context_;           // of the files
+  Digest plain_context_;     // of those that have no neighbours
   protocol::WarmResult result_;
   protocol::WarmProgress progress_;
   std::chrono::steady_clock::time_point reported_{};

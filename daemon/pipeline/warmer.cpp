@@ -125,19 +125,42 @@ void Warmer::warm(Waiting& waiting, const std::stop_token& stop) {
   };
   WarmPass pass(parts_, request, WarmPass::Want::kContent, either.token());
   auto result = pass.run();
-  for (const std::string& path : pass.to_renew()) {
-    const std::lock_guard lock(mutex_);
-    const bool known = std::ranges::any_of(renewals_, [&](const Renewal& renewal) {
-      return renewal.path == path && renewal.repository->root() == request.repository->root();
-    });
-    if (!known) renewals_.push_back({request.repository, path});
-  }
+  push_renewals(request.repository, pass.to_renew());
   {
     const std::lock_guard lock(mutex_);
     computed_again_.insert(pass.computed_again().begin(), pass.computed_again().end());
   }
   if (parts_.warmed) parts_.warmed(request.repository);
   waiting.done(std::move(result));
+}
+
+void Warmer::push_renewals(const std::shared_ptr<Repository>& repository,
+                           const std::set<std::string>& paths) {
+  const std::lock_guard lock(mutex_);
+  std::set<std::string> known;
+  for (const Renewal& renewal : renewals_) {
+    if (renewal.repository->root() == repository->root()) known.insert(renewal.path);
+  }
+  for (const std::string& path : paths) {
+    if (!known.contains(path)) renewals_.push_back({repository, path});
+  }
+}
+
+void Warmer::renew(const std::shared_ptr<Repository>& repository, const LoadedModel& model) {
+  const NeighbourRun neighbours = parts_.neighbours.choose(model, *repository);
+  if (neighbours.tokens.empty()) return;
+  const Digest before =
+      blocks_context(model.names->context, static_cast<std::size_t>(model.engine->info().context),
+                     repository->chunks().options(), {});
+  std::set<std::string> paths;
+  const auto read = parts_.manifest.for_each(repository->root().string(),
+                                             [&](const std::string& path, const cache::ManifestFile& file) {
+                                               if (file.context == before && !neighbours.paths.contains(path))
+                                                 paths.insert(path);
+                                             });
+  if (!read) return log::warn("the cache's manifest cannot be read: {}", read.error().message);
+  push_renewals(repository, paths);
+  changed_.notify_all();
 }
 
 /// Computes a file's blocks anew behind what stands before them now. A warm that is asked for comes first.

@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -23,6 +24,7 @@
 #include "daemon/pipeline/block_cache.h"
 #include "daemon/pipeline/file_blocks.h"
 #include "daemon/pipeline/model_host.h"
+#include "daemon/pipeline/neighbours.h"
 #include "daemon/pipeline/old_variants.h"
 #include "daemon/pipeline/scheduler.h"
 #include "daemon/prompt/repository.h"
@@ -46,6 +48,8 @@ class Warmer {
     ModelHost& models;
     BlockCache& blocks;
     cache::Manifest& manifest;
+    const Neighbours& neighbours;
+    std::int64_t worth_a_trial = 200'000;  // tokens: a warm of so many has a new model tried first
     /// Told on its thread when the manifest may know more files of a work tree.
     std::function<void(const std::shared_ptr<Repository>&)> warmed{};
   };
@@ -60,6 +64,10 @@ class Warmer {
   /// A dry run waits for nobody: it is done here and now, on the caller's thread. Otherwise `done` comes
   /// once; on the thread that asks for the stop, if the request still waits then.
   void submit(WarmRequest request, Done done);
+
+  /// The model's trial may have let blocks be used that are computed behind neighbours: those of the
+  /// repository that were computed behind the header alone for the model are renewed.
+  void renew(const std::shared_ptr<Repository>& repository, const LoadedModel& model);
 
   /// A prompt was served from blocks that stood behind other text. When its files come a second time in this
   /// order, their blocks are computed as they stand in it, when nothing else is to be done.
@@ -90,6 +98,7 @@ class Warmer {
   void work(const std::stop_token& stop);
   void drop(const Waiting* waiting);
   void warm(Waiting& waiting, const std::stop_token& stop);
+  void push_renewals(const std::shared_ptr<Repository>& repository, const std::set<std::string>& paths);
   void renew(const Renewal& renewal, const std::stop_token& stop);
   void tidy();
   void compute(const Improvement& improvement, const std::stop_token& stop);

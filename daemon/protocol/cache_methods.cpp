@@ -29,6 +29,7 @@ static void visit_fields(Of<WarmProgress> auto& v, auto& field) {
   field.value("tokens", v.tokens, kCount);
   field.value("bytes", v.bytes);
   field.value("tokens_per_second", v.tokens_per_second);
+  field.value("percent", v.percent, kCount);
 }
 
 static void visit_fields(Of<WarmResult> auto& v, auto& field) {

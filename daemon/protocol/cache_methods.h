@@ -26,7 +26,7 @@ struct WarmParams {
 };
 /// Notification warm/progress.
 struct WarmProgress {
-  std::string stage;  // "reading" "waiting" "warming"
+  std::string stage;  // "reading" "waiting" "trying" "warming"
   std::string path;   // the file at hand, or empty
   std::int64_t files_done = 0;
   std::int64_t files = 0;
@@ -34,6 +34,7 @@ struct WarmProgress {
   std::int64_t tokens = 0;
   std::uint64_t bytes = 0;  // stored so far
   double tokens_per_second = 0;
+  std::int64_t percent = 0;  // of "trying" the model
 };
 struct WarmResult {
   std::string root;  // the work tree

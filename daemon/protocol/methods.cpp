@@ -137,6 +137,7 @@ static void visit_fields(Of<CheckProgress> auto& v, auto& field) {
 }
 
 static void visit_fields(Of<PolicyTrial> auto& v, auto& field) {
+  field.value("behind", v.behind, kRequired);
   field.value("policy", v.policy, kRequired);
   field.value("kl_mean", v.kl_mean);
   field.value("kl_worst", v.kl_worst);
@@ -150,6 +151,8 @@ static void visit_fields(Of<ModelCheckResult> auto& v, auto& field) {
   field.path("model", v.model);
   field.value("policy", v.policy, kRequired);
   field.value("reason", v.reason);
+  field.value("header_policy", v.header_policy);
+  field.value("header_reason", v.header_reason);
   field.value("tolerance", v.tolerance);
   field.list("trials", v.trials);
 }

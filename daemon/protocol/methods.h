@@ -147,6 +147,7 @@ struct CheckProgress {
   std::int64_t percent = 0;
 };
 struct PolicyTrial {
+  std::string behind;  // what blocks were computed behind: "header" "neighbours"
   std::string policy;
   double kl_mean = 0;   // nats from a full read, mean over the answer's first tokens
   double kl_worst = 0;  // of a prompt
@@ -157,8 +158,10 @@ struct PolicyTrial {
 };
 struct ModelCheckResult {
   std::string model;   // path
-  std::string policy;  // that is used from now on; "exact" when none passed
+  std::string policy;  // for blocks computed behind neighbours; "exact" when none passed
   std::string reason;
+  std::string header_policy;  // for blocks computed behind the header alone
+  std::string header_reason;
   double tolerance = 0;
   std::vector<PolicyTrial> trials;
 };

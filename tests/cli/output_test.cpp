@@ -164,6 +164,10 @@ TEST_F(OutputTest, WarmingHasABarAndTheTimeThatIsLeft) {
   EXPECT_TRUE(has(warm_progress_text(progress), "[########] "));
   progress.stage = "reading";
   EXPECT_EQ(warm_progress_text(progress), "looking at files 3/17 files");
+  progress.stage = "trying";
+  progress.percent = 40;
+  EXPECT_TRUE(has(warm_progress_text(progress), "trying")) << warm_progress_text(progress);
+  EXPECT_TRUE(has(warm_progress_text(progress), "40 %")) << warm_progress_text(progress);
 }
 
 TEST_F(OutputTest, WarmSaysWhatItDid) {

@@ -47,6 +47,7 @@ int main(int argc, char** argv) {
     file.file.chunks.push_back({i * 100, i * 100 + 90, 1, 9, 64, sha256("content"), sha256("prefix")});
   }
   write_row(folder / "file", encode_row(file));
-  write_row(folder / "root", encode_row(RootRow{"/home/someone/project", {"", "src", "doc/a.md"}}));
+  write_row(folder / "root",
+            encode_row(RootRow{"/home/someone/project", {"", "src", "doc/a.md"}, {{"src/a.c", "int a;\n"}}}));
   return 0;
 }

@@ -334,3 +334,18 @@ def test_names_of_any_bytes(tiny):
     finished = tiny.kvboost("cache", "inspect", "--json", odd, cwd=root)
     assert finished.code == DONE, finished
     assert set(json.loads(finished.out)["path"]) == {"base64"}
+
+
+def test_blocks_stand_behind_neighbours_where_moved_blocks_may_be_used(tiny):
+    root = tiny.repository({f"src/part{i:02}.py": python_file(8, f"part{i}") for i in range(18)})
+    tiny.env["KVBOOST_REUSE"] = "exact"
+    warm(tiny, root)
+    named = ["What?", "src/part01.py", "src/part10.py"]
+    assert ask(tiny, root, *named)["policy"] == "exact"
+    assert tiny.kvboost("daemon", "stop", cwd=root).code == DONE
+    tiny.env["KVBOOST_REUSE"] = "none"
+    assert warm(tiny, root)["computed_chunks"] == 0  # all have a block already: these are renewed when nobody waits
+    tiny.wait_for("the renewal", lambda: warm(tiny, root, "--dry-run")["later_chunks"] == 0)
+    asked = ask(tiny, root, *named)
+    assert asked["policy"] == "none" and asked["reuse"]["missed"] == 0, asked["reuse"]
+    assert warm(tiny, root)["computed_chunks"] == 0

@@ -37,6 +37,14 @@ TEST(ManifestRow, ARootComesBackAsItWas) {
   EXPECT_TRUE(is_root_key(key));
 }
 
+TEST(ManifestRow, ARootKeepsItsNeighbours) {
+  const RootRow row{"/root", {"src"}, {{"src/a.c", "int a;\n"}, {"src/b.c", ""}}};
+  const auto found = decode_root_row(root_key("/root"), encode_row(row));
+  ASSERT_TRUE(found.has_value()) << found.error().text();
+  EXPECT_EQ(found->pins, row.pins);
+  EXPECT_EQ(found->neighbours, row.neighbours);
+}
+
 TEST(ManifestRow, EveryFlippedBitAndEveryOtherLengthIsRefused) {
   const RowBytes row = encode_row(sample_file());
   for (std::size_t bit = 0; bit < row.size() * 8; ++bit) {
@@ -72,9 +80,24 @@ TEST(ManifestRow, CountsAndVersionsAreNotTrusted) {
   RowBytes backwards = row;
   std::memcpy(backwards.data() + count_at + 4, &huge, sizeof huge);  // begin > end
   EXPECT_EQ(decode_file_row(kFileKey, resealed(backwards)).error().code, ErrorCode::kCorrupt);
-  const std::uint32_t version = kManifestVersion + 1;
+  const std::uint32_t version = kFileRowVersion + 1;
   std::memcpy(row.data(), &version, sizeof version);
   EXPECT_EQ(decode_file_row(kFileKey, resealed(row)).error().code, ErrorCode::kNotFound);
+  const std::uint32_t none = 0;
+  std::memcpy(row.data(), &none, sizeof none);
+  EXPECT_EQ(decode_file_row(kFileKey, resealed(row)).error().code, ErrorCode::kCorrupt);
+}
+
+// Version 1 knew no neighbours: its rows end behind the pins.
+TEST(ManifestRow, ARootOfVersion1IsRead) {
+  RowBytes row = encode_row(RootRow{"/root", {"src"}});
+  row.erase(row.end() - 12, row.end() - 8);  // the number of neighbours
+  const std::uint32_t version = 1;
+  std::memcpy(row.data(), &version, sizeof version);
+  const auto found = decode_root_row(root_key("/root"), resealed(row));
+  ASSERT_TRUE(found.has_value()) << found.error().text();
+  EXPECT_EQ(found->pins, (std::set<std::string>{"src"}));
+  EXPECT_TRUE(found->neighbours.empty());
 }
 
 }  // namespace

@@ -122,6 +122,24 @@ TEST_P(ManifestTest, WhatNoFileNamesIsUnreferenced) {
   EXPECT_TRUE(manifest_->roots().empty());
 }
 
+TEST_P(ManifestTest, NeighboursStayUntilTheRootIsForgotten) {
+  const std::vector<Neighbour> chosen = {{"a.cpp", "int a;\n"}, {"b.cpp", "int b;\n"}};
+  EXPECT_TRUE(manifest_->neighbours(kRoot).empty());
+  ASSERT_TRUE(manifest_->set_neighbours(kRoot, chosen).has_value());
+  put_file("a.cpp", {1});
+  ASSERT_TRUE(manifest_->pin(kRoot, "a.cpp").has_value());
+  ASSERT_TRUE(manifest_->keep_only(kRoot, {}).has_value());
+  EXPECT_EQ(manifest_->neighbours(kRoot), chosen);
+  if (GetParam()) {
+    reopen();
+    EXPECT_EQ(manifest_->neighbours(kRoot), chosen);
+    EXPECT_EQ(manifest_->pins(kRoot), (std::set<std::string>{"a.cpp"}));
+  }
+  EXPECT_TRUE(manifest_->neighbours("/another").empty());
+  ASSERT_TRUE(manifest_->forget(kRoot).has_value());
+  EXPECT_TRUE(manifest_->neighbours(kRoot).empty());
+}
+
 TEST_P(ManifestTest, ABlockThatOneFileNamesTwiceIsCountedTwice) {
   put_records(1, 1);
   put_file("a", {1, 1});

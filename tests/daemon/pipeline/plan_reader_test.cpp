@@ -201,11 +201,47 @@ TEST_F(PlanReaderTest, TheLongestSharedLeftContextIsTaken) {
   blocks.flush();
   PromptPlan plan;
   plan.parts = {header, a, b, c, end};
-  const ResolvedPlan resolved = resolve(plan, names.context, blocks);
+  const ResolvedPlan resolved = resolve(plan, names.context, {}, blocks);
   EXPECT_EQ(resolved[1].match, Match::kMiss);
   EXPECT_EQ(resolved[2].match, Match::kApproximate);
   EXPECT_EQ(resolved[3].match, Match::kApproximate);
   EXPECT_EQ(resolved[3].source, cache::prefix_key(resolved[2].source, resolved[3].key.content));
+}
+
+// Blocks behind neighbours are placed under a policy of their own, unless others are placed beside them.
+TEST_F(PlanReaderTest, EachKindOfBlockHasItsPolicy) {
+  BlockCache blocks(options());
+  Reuse names = reuse(blocks);
+  const PlanPart header = part_of(PartKind::kHeader, 10, 1), near = part_of(PartKind::kHeader, 30, 9),
+                 a = part_of(PartKind::kFile, 20, 2, "a"), b = part_of(PartKind::kFile, 20, 3, "b"),
+                 end = part_of(PartKind::kLiteral, 5, 6);
+  for (const auto& parts : {std::vector{header, end}, std::vector{near, a, end}, std::vector{near, b, end},
+                            std::vector{header, b, end}}) {
+    PromptPlan plan;
+    plan.parts = parts;
+    (void)read(plan, &names);
+  }
+  blocks.flush();
+  names.neighbours = cache::KeyChain(names.context).next(near.tokens).prefix;
+  const auto repaired = [&](const std::vector<PlanPart>& parts) {
+    PromptPlan plan;
+    plan.parts = parts;
+    const Outcome outcome = read(plan, &names);
+    std::int32_t sum = 0;
+    for (const PartRead& part : outcome.read.parts) sum += part.repaired;
+    return std::pair(sum, outcome.read.near);
+  };
+  using Repaired = std::pair<std::int32_t, bool>;
+  names.repair_near = RepairPolicy{.seam = 2};
+  EXPECT_EQ(repaired({header, a, end}), Repaired(2, true));
+  names.repair = RepairPolicy{.seam = 5};
+  EXPECT_EQ(repaired({header, a, end}), Repaired(2, true));
+  const PlanPart c = part_of(PartKind::kFile, 20, 4, "c");
+  PromptPlan elsewhere;
+  elsewhere.parts = {header, b, c, end};
+  (void)read(elsewhere, &names);  // c is kept as it is behind b and the header
+  blocks.flush();
+  EXPECT_EQ(repaired({header, a, c, end}), Repaired(10, false));
 }
 
 // A plan whose last part is stored, too: something must be computed to have logits.

@@ -4,9 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <future>
-#include <thread>
 
+#include "daemon/pipeline/engine_step.h"
 #include "tests/support/scratch_tree.h"
 #include "tests/support/tiny_model.h"
 
@@ -44,56 +43,64 @@ class ReuseGateTest : public testing::Test {
 TEST_F(ReuseGateTest, NothingIsRepairedForAModelThatWasNotTried) {
   ReuseGate gate(parts(10));
   const auto verdict = gate.verdict({}, sha256("a model"));
-  EXPECT_FALSE(verdict.policy);
   EXPECT_TRUE(verdict.trials.empty());
-  EXPECT_NE(verdict.reason.find("doctor --model"), std::string::npos);
+  for (const ReusePermit& permit : {verdict.behind_header, verdict.behind_neighbours}) {
+    EXPECT_FALSE(permit.policy);
+    EXPECT_NE(permit.reason.find("doctor --model"), std::string::npos);
+  }
 }
 
 TEST_F(ReuseGateTest, TakesTheCheapestPolicyWithinTheTolerance) {
   ReuseGate lenient(parts(10));
   const auto verdict = check(lenient);
   ASSERT_TRUE(verdict) << verdict.error().text();
-  ASSERT_EQ(verdict->trials.size(), policies_to_try().size());
-  EXPECT_EQ(verdict->policy, RepairPolicy{});
-  for (const PolicyTrial& trial : verdict->trials) {
-    EXPECT_GT(trial.kl_mean, 0) << repair_policy_name(trial.policy);  // reuse of moved blocks is never exact
-    EXPECT_GE(trial.kl_worst, trial.kl_mean);
-    EXPECT_LT(trial.computed, 0.6);
+  ASSERT_EQ(verdict->trials.size(), 2U);
+  EXPECT_EQ(verdict->behind_header.policy, RepairPolicy{});
+  EXPECT_EQ(verdict->behind_neighbours.policy, RepairPolicy{});
+  for (const auto& [behind, trials] : verdict->trials) {
+    ASSERT_EQ(trials.size(), policies_to_try().size());
+    for (const PolicyTrial& trial : trials) {
+      EXPECT_GT(trial.kl_mean, 0) << repair_policy_name(
+          trial.policy);  // reuse of moved blocks is never exact
+      EXPECT_GE(trial.kl_worst, trial.kl_mean);
+      EXPECT_LT(trial.computed, 0.6);
+    }
+    // More is repaired from policy to policy, and less is left to diverge.
+    EXPECT_LT(trials.front().computed, trials.back().computed);
+    EXPECT_LT(trials.back().kl_mean, trials.front().kl_mean);
   }
-  // More is repaired from policy to policy, and less is left to diverge.
-  EXPECT_LT(verdict->trials.front().computed, verdict->trials.back().computed);
-  EXPECT_LT(verdict->trials.back().kl_mean, verdict->trials.front().kl_mean);
+  const auto& header = verdict->trials.at(Behind::kHeader);
+  const auto& neighbours = verdict->trials.at(Behind::kNeighbours);
+  EXPECT_NE(header.front().kl_mean, neighbours.front().kl_mean);  // other blocks
 
-  const double between = verdict->trials.back().kl_mean;
+  const double between = header.back().kl_mean;
   const auto stricter = ReuseGate(parts(between)).verdict({}, sha256("another model"));
-  EXPECT_FALSE(stricter.policy);
+  EXPECT_FALSE(stricter.behind_header.policy);
   const auto context = host_.snapshot().names->context;
-  EXPECT_TRUE(ReuseGate(parts(between)).verdict({}, context).policy);
+  EXPECT_TRUE(ReuseGate(parts(between)).verdict({}, context).behind_header.policy);
   const auto none = ReuseGate(parts(0)).verdict({}, context);
-  EXPECT_FALSE(none.policy);
-  EXPECT_NE(none.reason.find("no policy"), std::string::npos);
+  EXPECT_FALSE(none.behind_header.policy);
+  EXPECT_FALSE(none.behind_neighbours.policy);
+  EXPECT_NE(none.behind_header.reason.find("no policy"), std::string::npos);
 }
 
-TEST_F(ReuseGateTest, RepairOfEverythingIsAFullRead) {
-  ReuseTrial trial(std::vector<RepairPolicy>{{.guided = 1}});
-  std::promise<void> done;
+class RepairOfEverything : public ReuseGateTest, public testing::WithParamInterface<Behind> {};
+
+TEST_P(RepairOfEverything, IsAFullRead) {
+  ReuseTrial trial(GetParam(), std::vector<RepairPolicy>{{.guided = 1}});
   auto model = host_.acquire({}, {});
   ASSERT_TRUE(model);
-  engine_thread_.submit(Priority::kWarm, {.run =
-                                              [&] {
-                                                while (!trial.done()) {
-                                                  const auto step = trial.step(**model, {});
-                                                  if (!step || !*step) break;
-                                                }
-                                                done.set_value();
-                                              },
-                                          .drop = [&](const Error&) { done.set_value(); },
-                                          .stop = {}});
-  done.get_future().wait();
-  ASSERT_TRUE(trial.done());
+  while (!trial.done()) {
+    const auto step = engine_step(engine_thread_, Priority::kWarm, {},
+                                  [&](const auto& token) { return trial.step(**model, token); });
+    ASSERT_TRUE(step && *step);
+  }
   EXPECT_LT(trial.results().front().kl_mean, 1e-5);
   EXPECT_EQ(trial.results().front().top1, 1);
 }
+
+INSTANTIATE_TEST_SUITE_P(Behind, RepairOfEverything, testing::Values(Behind::kHeader, Behind::kNeighbours),
+                         [](const auto& of) { return std::string(to_string(of.param)); });
 
 TEST_F(ReuseGateTest, KeepsTheTrialAndDoesNotRepeatIt) {
   {
@@ -106,8 +113,9 @@ TEST_F(ReuseGateTest, KeepsTheTrialAndDoesNotRepeatIt) {
   const auto verdict = check(next);
   ASSERT_TRUE(verdict);
   EXPECT_EQ(steps_, 0);
-  EXPECT_EQ(verdict->trials.size(), policies_to_try().size());
-  EXPECT_TRUE(verdict->policy);
+  EXPECT_EQ(verdict->trials.at(Behind::kHeader).size(), policies_to_try().size());
+  EXPECT_EQ(verdict->trials.at(Behind::kNeighbours).size(), policies_to_try().size());
+  EXPECT_TRUE(verdict->behind_header.policy);
   ASSERT_TRUE(check(next, true));
   EXPECT_EQ(steps_, once);
 }
@@ -125,23 +133,28 @@ TEST_F(ReuseGateTest, ADamagedRecordIsNone) {
   const std::string first = good.substr(0, good.find('\n') + 1);
   for (const std::string& bad :
        {std::string(), std::string("\0\xff", 2), "kvboost reuse 999\n" + good,
-        first + "sideways 0.1 0.1 1 0.1 2\n", first + "none nan 0 1 0 1\n", first + "none -1 0 1 0 1\n",
-        first + "none 0.1\n", first + "exact 0 0 1 1 1\n"}) {
+        first + "header sideways 0.1 0.1 1 0.1 2\n", first + "none 0 0 1 0 1\n",
+        good + "header none nan 0 1 0 1\n", good + "header none -1 0 1 0 1\n", good + "header none 0.1\n",
+        good + "elsewhere none 0 0 1 0 1\n", good + "header exact 0 0 1 1 1\n",
+        good.substr(0, good.find("neighbours"))}) {
     std::ofstream(file, std::ios::binary) << bad;
-    EXPECT_FALSE(ReuseGate(parts(10)).verdict({}, context).policy) << bad;
+    EXPECT_FALSE(ReuseGate(parts(10)).verdict({}, context).behind_header.policy) << bad;
   }
   std::ofstream(file, std::ios::binary) << good;
-  EXPECT_TRUE(ReuseGate(parts(10)).verdict({}, context).policy);
+  EXPECT_TRUE(ReuseGate(parts(10)).verdict({}, context).behind_header.policy);
 }
 
 TEST_F(ReuseGateTest, TheUsersChoiceComesFirst) {
   const Digest context = sha256("a model");
-  EXPECT_EQ(ReuseGate(parts(0, ReuseChoice::kUnrepaired)).verdict({}, context).policy, RepairPolicy{});
+  EXPECT_EQ(ReuseGate(parts(0, ReuseChoice::kUnrepaired)).verdict({}, context).behind_header.policy,
+            RepairPolicy{});
   {
     ReuseGate gate(parts(10));
     ASSERT_TRUE(check(gate));
   }
-  EXPECT_FALSE(ReuseGate(parts(10, ReuseChoice::kExact)).verdict({}, host_.snapshot().names->context).policy);
+  EXPECT_FALSE(ReuseGate(parts(10, ReuseChoice::kExact))
+                   .verdict({}, host_.snapshot().names->context)
+                   .behind_header.policy);
 }
 
 TEST_F(ReuseGateTest, ModelsThatCannotBeMovedAreServedExactly) {
@@ -150,7 +163,7 @@ TEST_F(ReuseGateTest, ModelsThatCannotBeMovedAreServedExactly) {
   spec.sliding_window = 512;
   EXPECT_NE(unfit_for_reuse(spec).find("512"), std::string::npos);
   ReuseGate gate(parts(10, ReuseChoice::kUnrepaired));
-  EXPECT_FALSE(gate.verdict(spec, sha256("a model")).policy);
+  EXPECT_FALSE(gate.verdict(spec, sha256("a model")).behind_header.policy);
   spec = {};
   spec.rope.scaling = "longrope";
   EXPECT_NE(unfit_for_reuse(spec).find("longrope"), std::string::npos);
@@ -161,7 +174,7 @@ TEST_F(ReuseGateTest, ModelsThatCannotBeMovedAreServedExactly) {
   write_model({.context = 2048, .sliding_window = 64});
   const auto verdict = check(gate);
   ASSERT_TRUE(verdict) << verdict.error().text();
-  EXPECT_FALSE(verdict->policy);
+  EXPECT_FALSE(verdict->behind_header.policy);
   EXPECT_EQ(steps_, 0);
 }
 
@@ -179,10 +192,10 @@ TEST_F(ReuseGateTest, RequestsOvertakeATrialAndItCanBeCancelled) {
       stop.get_token());
   ASSERT_FALSE(cancelled);
   EXPECT_EQ(cancelled.error().code, ErrorCode::kCancelled);
-  EXPECT_FALSE(gate.verdict({}, host_.snapshot().names->context).policy);
+  EXPECT_FALSE(gate.verdict({}, host_.snapshot().names->context).behind_header.policy);
   const auto after = check(gate);
   ASSERT_TRUE(after);
-  EXPECT_TRUE(after->policy);
+  EXPECT_TRUE(after->behind_header.policy);
   EXPECT_GT(requests, 5);
 }
 

@@ -84,7 +84,7 @@ TEST_F(Seams, AllChunksAreFoundInAnyOrder) {
     if (order == 6) std::ranges::reverse(paths);
     const PromptPlan asked = plan(paths);
     ASSERT_TRUE(plans.insert(asked.tokens()).second);
-    const ResolvedPlan resolved = resolve(asked, context_, blocks);
+    const ResolvedPlan resolved = resolve(asked, context_, {}, blocks);
     bool first_file = true;
     for (std::size_t i = 0; i < asked.parts.size(); ++i) {
       const PlanPart& part = asked.parts[i];

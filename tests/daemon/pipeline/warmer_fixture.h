@@ -57,13 +57,17 @@ class WarmerTest : public testing::Test {
               engine_thread, [&test] { return Result<std::filesystem::path>(test.wanted_); },
               {.model = {}, .compute = engine::ComputeType::kFloat32}, {},
               [](const auto& path, auto, const auto&) { return Result<Digest>(sha256(path.string())); }),
-          warmer({engine_thread, host, blocks, manifest}) {}
+          gate({engine_thread, host, test.models_ / "reuse", test.choice_, test.tolerance_}),
+          neighbours({manifest, gate}),
+          warmer({engine_thread, host, blocks, manifest, neighbours, test.worth_a_trial_}) {}
     ~Daemon() { engine_thread.close(); }
 
     BlockCache blocks;
     cache::Manifest manifest;
     Scheduler engine_thread;
     ModelHost host;
+    ReuseGate gate;
+    Neighbours neighbours;
     Warmer warmer;
   };
   void start() {
@@ -156,6 +160,9 @@ class WarmerTest : public testing::Test {
   test::ScratchTree tree_;
   std::filesystem::path wanted_;
   bool limit_disk_ = false;
+  ReuseChoice choice_ = ReuseChoice::kAuto;
+  double tolerance_ = 0;
+  std::int64_t worth_a_trial_ = 1'000'000'000;
   std::unique_ptr<Daemon> daemon_;
   std::shared_ptr<Repository> repository_;
 };

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Neighbours: which repository's blocks are computed behind which pieces of its files (neighbour_run.h). Such
+// blocks are never exact, so they are made only where the model's trial lets them be used. The pieces are
+// chosen once a repository and kept in the manifest as they were then: an edit of their files leaves all
+// blocks as they are. Any thread.
+#pragma once
+
+#include <functional>
+#include <stop_token>
+#include <string>
+
+#include "cache/store/manifest.h"
+#include "daemon/pipeline/model_host.h"
+#include "daemon/pipeline/neighbour_run.h"
+#include "daemon/pipeline/reuse_gate.h"
+#include "daemon/prompt/repository.h"
+
+namespace kvboost::daemon {
+
+class Neighbours {
+ public:
+  struct Parts {
+    cache::Manifest& manifest;
+    ReuseGate& gate;
+    bool prefix_only = false;  // then no block is placed but exact ones, and none may be made otherwise
+  };
+  explicit Neighbours(const Parts& parts) : parts_(parts) {}
+
+  /// What the repository's blocks are computed behind with this model. Nothing where none were chosen.
+  [[nodiscard]] NeighbourRun find(const LoadedModel& model, const std::string& root) const;
+  /// Chooses them if that was not done yet. A choice that cannot be kept is none.
+  [[nodiscard]] NeighbourRun choose(const LoadedModel& model, Repository& repository) const;
+
+  /// Before much is computed: has the model tried, if it was not, so that nothing must be computed anew
+  /// afterwards. Whether that was done. `progress` gets 0..1.
+  [[nodiscard]] bool try_model(const LoadedModel& model, const std::function<void(double)>& progress,
+                               const std::stop_token& stop) const;
+
+ private:
+  [[nodiscard]] bool usable(const LoadedModel& model) const;
+
+  const Parts parts_;
+};
+
+}  // namespace kvboost::daemon
