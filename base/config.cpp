@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/config.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -64,6 +66,10 @@ ConfigSources Config::process_sources(const std::filesystem::path& directory) {
     const char* text = std::getenv(std::string(variable).c_str());
     return text == nullptr ? std::nullopt : std::optional<std::string>(text);
   };
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (text.starts_with("KVBOOST_")) sources.variables.emplace_back(text.substr(0, text.find('=')));
+  }
   std::error_code error;
   if (const auto folder = config_dir()) {
     if (const auto file = *folder / "kvboost.toml"; std::filesystem::exists(file, error))
@@ -89,6 +95,10 @@ Result<Config> Config::load(const ConfigSources& sources) {
     if (!text || text->empty()) continue;  // an empty variable is how shells unset one for a command
     if (auto good = check_value(option, *text); !good) return fail(at(variable, good.error()));
     config.values_.find(option.name)->second = {*text, Origin::kEnvironment, variable};
+  }
+  for (const std::string& name : sources.variables) {
+    if (std::string warning = stray_variable(name); !warning.empty())
+      config.warnings_.push_back(std::move(warning));
   }
   for (const auto& [name, text] : sources.flags) {
     const Option* option = find_option(name);

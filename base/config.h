@@ -37,7 +37,8 @@ struct Option {
   std::string_view name;  // snake_case; --max-disk, KVBOOST_MAX_DISK and max_disk derive from it
   OptionKind kind;
   std::string_view default_value;
-  std::string_view allowed;  // kChoice: "auto|bf16|f32"; kInteger, kNumber: "0..1", either end may be missing
+  std::string_view allowed;  // kChoice: "auto|bf16|f32"; kInteger, kNumber: "0..1", either end may be
+                             // missing; kSize: "4M..", or "0|1M.."
   Trust trust;
   Scope scope;
   std::string_view help;  // one sentence, imperative or noun phrase, no full stop
@@ -54,6 +55,9 @@ struct Option {
 [[nodiscard]] std::string variable_name(const Option& option);
 /// true, yes, 1; false, no, 0.
 [[nodiscard]] std::optional<bool> parse_flag(std::string_view text);
+/// The warning about a KVBOOST_* variable behind which there is no option; empty for one that the build or
+/// the tests read.
+[[nodiscard]] std::string stray_variable(std::string_view name);
 /// kInvalidArgument, saying what the option takes, if `text` is no value for it.
 [[nodiscard]] Result<void> check_value(const Option& option, std::string_view text);
 
@@ -64,6 +68,7 @@ enum class Origin { kDefault, kUserFile, kRepositoryFile, kEnvironment, kFlag };
 struct ConfigSources {
   std::map<std::string, std::string> flags;  // option name → text
   std::function<std::optional<std::string>(std::string_view variable)> environment;
+  std::vector<std::string> variables;  // names of those that begin as ours do, to find mistyped ones
   std::optional<std::filesystem::path> user_file;
   std::optional<std::filesystem::path> repository_file;
 };

@@ -36,7 +36,7 @@ constexpr auto kTable = std::to_array<Option>({
     {"force_tokenizer", kFlag, "no", "", kUser, kDaemon,
      "Load a model whose pre-tokenizer is missing or unknown, with the default one; its answers may be "
      "worse"},
-    {"max_tokens", kInteger, "512", "1..16777216", kRepo, kRequest, "Most tokens of an answer"},
+    {"max_tokens", kInteger, "512", "1..1000000", kRepo, kRequest, "Most tokens of an answer"},
     {"temperature", kNumber, "0", "0..10", kRepo, kRequest,
      "Randomness of the answer; 0 always takes the likeliest token"},
     {"top_k", kInteger, "0", "0..16777216", kRepo, kRequest,
@@ -47,8 +47,9 @@ constexpr auto kTable = std::to_array<Option>({
      "Leave out tokens less likely than this fraction of the likeliest one"},
     {"seed", kInteger, "0", "0..", kRepo, kRequest,
      "Seed of the randomness; the same seed and prompt give the same answer, if as much of it was in memory"},
-    {"prompt_tokens", kInteger, "2560", "0..16777216", kUser, kDaemon,
-     "Most tokens of a prompt whose files are chosen by words; 0 takes what fits the context"},
+    {"prompt_tokens", kInteger, "2560", "0..16777216", kUser, kRequest,
+     "Most tokens of what is chosen by words from the repository, or from folders and large files that are "
+     "named; 0 takes what fits the context"},
     {"complete_tokens", kInteger, "4096", "256..16777216", kUser, kDaemon,
      "Most tokens of a prompt for a completion: the file around the cursor, and what is related to it"},
     {"chunking", kChoice, "semantic", "semantic|fixed|document", kUser, kDaemon,
@@ -57,12 +58,12 @@ constexpr auto kTable = std::to_array<Option>({
      "Tokens of a chunk where chunking is fixed"},
     {"boundary_window", kInteger, "32", "0..4096", kUser, kDaemon,
      "Tokens by which a cut may move to a better place in the text"},
-    {"max_file_size", kSize, "1M", "", kUser, kDaemon, "Leave larger files out of prompts"},
+    {"max_file_size", kSize, "1M", "1K..", kUser, kDaemon, "Leave larger files out of prompts"},
     {"live_sequences", kInteger, "4", "1..1024", kUser, kDaemon,
      "Prompts whose KV is kept live, to go on from"},
-    {"max_memory", kSize, "2G", "", kUser, kDaemon,
+    {"max_memory", kSize, "2G", "4M..", kUser, kDaemon,
      "Most memory for KV: one half for live prompts, the other for stored chunks"},
-    {"max_disk", kSize, "5G", "", kUser, kDaemon, "Most disk space for stored chunks; 0 stores none"},
+    {"max_disk", kSize, "5G", "0|1M..", kUser, kDaemon, "Most disk space for stored chunks; 0 stores none"},
     {"min_free_disk", kSize, "1G", "", kUser, kDaemon,
      "Disk space to leave free; stored chunks do not grow into it"},
     {"reuse", kChoice, "auto", "auto|exact|none", kUser, kDaemon,
@@ -137,6 +138,20 @@ Result<void> check_number(const Option& option, std::string_view text, std::stri
   return {};
 }
 
+/// A number without its unit is a size of so many bytes: hardly ever what is meant.
+Result<void> check_size(const Option& option, std::string_view text) {
+  const auto size = parse_size(text);
+  if (!size) return refuse(option, text, "it takes a size", size.error().remedy);
+  std::string_view least = option.allowed.substr(0, option.allowed.find(".."));
+  const bool or_none = least.starts_with("0|");
+  if (or_none) least.remove_prefix(2);
+  if ((or_none && *size == 0) || *size >= parse_size(least).value_or(0)) return {};
+  return refuse(option, text,
+                std::string(or_none ? "it takes 0, or a size" : "it takes a size") + " from " +
+                    std::string(least) + " on",
+                "a number alone means bytes; write 5G for 5 GB");
+}
+
 Result<void> check_choice(const Option& option, std::string_view text) {
   std::string_view rest = option.allowed;
   while (!rest.empty()) {
@@ -165,6 +180,18 @@ Error unknown_option(std::string_view name) {
   const std::string_view near = nearest(name, names);
   return {ErrorCode::kInvalidArgument, "there is no option '" + std::string(name) + "'",
           near.empty() ? "`kvboost config` lists them" : "did you mean '" + std::string(near) + "'?"};
+}
+
+std::string stray_variable(std::string_view name) {
+  if (name == "KVBOOST_JOBS" || name == "KVBOOST_PROGRAMS" || name.starts_with("KVBOOST_TEST_")) return {};
+  constexpr std::size_t kPrefix = std::string_view("KVBOOST_").size();
+  std::vector<std::string> words;  // the prefix would make all of them alike
+  for (const Option& option : kTable) words.push_back(variable_name(option).substr(kPrefix));
+  const std::string_view word = name.substr(kPrefix);
+  if (std::ranges::find(words, word) != words.end()) return {};
+  const std::string_view near = nearest(word, std::vector<std::string_view>(words.begin(), words.end()));
+  return "there is no option behind the variable " + std::string(name) +
+         (near.empty() ? "" : "; did you mean KVBOOST_" + std::string(near) + "?");
 }
 
 std::string flag_name(const Option& option) {
@@ -196,9 +223,7 @@ Result<void> check_value(const Option& option, std::string_view text) {
     case kNumber:
       return check_number<double>(option, text, "a number");
     case kSize:
-      if (auto size = parse_size(text); !size)
-        return refuse(option, text, "it takes a size", size.error().remedy);
-      return {};
+      return check_size(option, text);
     case kDuration:
       if (auto time = parse_duration(text); !time) {
         return refuse(option, text, "it takes a duration", time.error().remedy);

@@ -18,6 +18,20 @@ std::string_view utf8_beginning(std::string_view text, std::size_t most) {
   return text.substr(0, most);
 }
 
+std::string human_count(std::int64_t number) {
+  std::string digits = std::to_string(number);
+  const std::size_t first = number < 0 ? 1 : 0;
+  for (std::size_t at = digits.size(); at > first + 3;) {
+    at -= 3;
+    digits.insert(at, ",");
+  }
+  return digits;
+}
+
+std::string plural(std::int64_t number, std::string_view noun) {
+  return human_count(number) + " " + std::string(noun) + (number == 1 ? "" : "s");
+}
+
 std::string formatted(const char* pattern, ...) {
   va_list values;
   va_start(values, pattern);

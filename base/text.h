@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,11 @@ namespace kvboost {
 
 /// As much of the beginning of UTF-8 as `most` bytes hold, no character cut.
 [[nodiscard]] std::string_view utf8_beginning(std::string_view text, std::size_t most);
+
+/// "1,234,567".
+[[nodiscard]] std::string human_count(std::int64_t number);
+/// "1 file", "2 files".
+[[nodiscard]] std::string plural(std::int64_t number, std::string_view noun);
 
 /// As printf writes it.
 [[nodiscard, gnu::format(printf, 1, 2)]] std::string formatted(const char* pattern, ...);

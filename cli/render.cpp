@@ -75,24 +75,10 @@ std::string fields(const Terminal& terminal, const std::vector<std::pair<std::st
   return text;
 }
 
-std::string human_count(std::int64_t number) {
-  std::string digits = std::to_string(number);
-  const std::size_t first = number < 0 ? 1 : 0;
-  for (std::size_t at = digits.size(); at > first + 3;) {
-    at -= 3;
-    digits.insert(at, ",");
-  }
-  return digits;
-}
-
 std::string decimal(double number, int digits) {
   std::array<char, 64> text;
   std::snprintf(text.data(), text.size(), "%.*f", digits, number);
   return text.data();
-}
-
-std::string plural(std::int64_t number, std::string_view noun) {
-  return human_count(number) + " " + std::string(noun) + (number == 1 ? "" : "s");
 }
 
 std::vector<std::string> shortened(std::vector<std::string> lines, std::string_view what,

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "cli/terminal.h"
 
 namespace kvboost::cli {
@@ -45,12 +46,8 @@ class Table {
 [[nodiscard]] std::string fields(const Terminal& terminal,
                                  const std::vector<std::pair<std::string, std::string>>& rows);
 
-/// "1,234,567".
-[[nodiscard]] std::string human_count(std::int64_t number);
 /// "3.1": so many digits behind the point.
 [[nodiscard]] std::string decimal(double number, int digits = 1);
-/// "1 file", "2 files".
-[[nodiscard]] std::string plural(std::int64_t number, std::string_view noun);
 
 /// The lines, or, if they are more than a few, the first ones and "WHAT: 12 more files (`HINT` names them)".
 [[nodiscard]] std::vector<std::string> shortened(std::vector<std::string> lines, std::string_view what,

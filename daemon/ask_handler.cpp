@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/duration.h"
+#include "base/text.h"
 #include "daemon/plan_report.h"
 #include "daemon/prompt/assembler.h"
 #include "daemon/prompt/prompt_order.h"
@@ -29,6 +30,12 @@ engine::GenerateParams generate_params(const protocol::AskParams& params) {
   generate.sampling.min_p = static_cast<float>(params.min_p);
   generate.sampling.seed = params.seed;
   return generate;
+}
+
+/// Tokens of the prompt. The rest is room for the answer, but never more than half of the context: a long
+/// limit is no wish for a long answer.
+std::int32_t prompt_budget(std::int32_t context, const protocol::AskParams& params) {
+  return context - std::min(params.max_tokens, context / 2);
 }
 
 /// The runs of chunks of a plan, each with how much of it need not be computed.
@@ -138,7 +145,8 @@ Result<PromptPlan> AskHandler::first_turn(Run& run) {
                        {.question = run.params.question,
                         .paths = run.params.paths,
                         .directory = run.params.directory,
-                        .budget = prompt_budget(model.engine->info().context, run.params)},
+                        .budget = prompt_budget(model.engine->info().context, run.params),
+                        .by_words = run.params.prompt_tokens},
                        model.chat, model.engine->tokenizer(), run.context.stop());
   if (plan && run.params.reuse) {
     if (const auto last = parts_.conversations.last(run.repository->root(), model.path.string(),
@@ -173,14 +181,6 @@ Result<PromptPlan> AskHandler::next_turn(Run& run) {
   }
   plan.parts.push_back(std::move(turn));
   return plan;
-}
-
-std::int32_t AskHandler::prompt_budget(std::int32_t context, const protocol::AskParams& params) const {
-  // Room for the answer, but never more than half of the context: a long limit is no wish for a long answer.
-  const std::int32_t most = context - std::min(params.max_tokens, context / 2);
-  // Named files are wanted whole; of those chosen by words more is slower, and misleads small models.
-  const auto limit = static_cast<std::int32_t>(parts_.config.integer("prompt_tokens"));
-  return params.paths.empty() && limit > 0 ? std::min(limit, most) : most;
 }
 
 std::optional<Reuse> AskHandler::reuse_of(const LoadedModel& model, const Run& run) const {
@@ -273,6 +273,9 @@ void AskHandler::end(Run& run, const Result<protocol::AskResult>& outcome) {
   if (outcome) {
     parts_.metrics.prompt_tokens += outcome->prompt_tokens;
     parts_.metrics.reused_tokens += outcome->reused_tokens;
+    run.context.describe(formatted("%d tokens read, %d of them reused, %d answered, the first after %.0f ms",
+                                   outcome->prompt_tokens, outcome->reused_tokens, outcome->answer_tokens,
+                                   outcome->timings.first_token_ms));
   } else if (outcome.error().code == ErrorCode::kCancelled) {
     ++parts_.metrics.cancelled;
   } else {

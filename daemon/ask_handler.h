@@ -52,7 +52,6 @@ class AskHandler {
   [[nodiscard]] Result<PromptPlan> plan_for(Run& run);
   [[nodiscard]] Result<PromptPlan> first_turn(Run& run);
   [[nodiscard]] Result<PromptPlan> next_turn(Run& run);
-  [[nodiscard]] std::int32_t prompt_budget(std::int32_t context, const protocol::AskParams& params) const;
   [[nodiscard]] std::optional<Reuse> reuse_of(const LoadedModel& model, const Run& run) const;
   [[nodiscard]] ReuseVerdict verdict_of(const LoadedModel& model, const Run& run) const;
   [[nodiscard]] static protocol::AskResult result_of(const Run& run, const Answered& answered,

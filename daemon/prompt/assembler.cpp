@@ -5,8 +5,9 @@
 #include <iterator>
 #include <utility>
 
+#include "base/text.h"
 #include "daemon/prompt/file_parts.h"
-#include "daemon/prompt/named_paths.h"
+#include "daemon/prompt/named_choice.h"
 #include "daemon/prompt/span_choice.h"
 
 namespace kvboost::daemon {
@@ -18,9 +19,6 @@ constexpr std::string_view kInstruction =
     "the files "
     "you rely on, and say so if they do not tell.\n\nQuestion: ";
 constexpr std::string_view kInstructionWithoutFiles = "Question: ";
-
-// After so many that do not fit, the rest of the named files is only counted.
-constexpr std::size_t kMostListed = 200;
 
 struct Frame {
   std::vector<engine::TokenId> header;
@@ -39,40 +37,14 @@ Frame make_frame(const AssembleRequest& request, bool with_files, const ChatTemp
   return frame;
 }
 
-std::string number(std::size_t n) {
-  std::string digits = std::to_string(n);
-  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
-  return digits;
-}
-
-Result<ChosenSpans> take_named(const AssembleRequest& request, Repository& repository, FileParts& files,
-                               const std::stop_token& stop) {
-  const auto paths = resolve_paths(repository, request.paths, request.directory);
-  if (!paths) return fail(paths.error());
-  ChosenSpans chosen;
-  std::size_t unseen = paths->size();
-  for (const std::string& path : *paths) {
-    if (stop.stop_requested()) return fail(ErrorCode::kCancelled, "cancelled while reading files");
-    if (chosen.left_out.size() == kMostListed) break;
-    --unseen;
-    const auto& chunks = files.chunks(path);
-    if (!chunks) {
-      chosen.left_out.push_back({path, chunks.error().message});
-    } else if (const auto all = files.all_of(path); !files.take(path, all, 1)) {
-      chosen.left_out.push_back(
-          {path, number(files.cost(path, all)) + " tokens, of which " + number(files.left()) + " fit"});
-    }
+Result<ChosenSpans> choose(const AssembleRequest& request, std::size_t by_words, Repository& repository,
+                           FileParts& files, const std::stop_token& stop) {
+  if (!request.paths.empty()) {
+    return choose_named({request.question, request.paths, request.directory, by_words}, repository, files,
+                        stop);
   }
-  if (files.taken().empty()) {
-    const LeftOut& first = chosen.left_out.front();
-    return fail(ErrorCode::kInvalidArgument,
-                "none of the named files can be read whole: " + first.path + ": " + first.reason,
-                "name smaller files, or none, to have the fitting parts chosen");
-  }
-  if (unseen > 0)
-    chosen.left_out.push_back({number(unseen) + " more files", "behind those that did not fit"});
-  chosen.parts = files.parts(files.taken());
-  return chosen;
+  files.limit(by_words);
+  return choose_spans(repository, request.question, files, stop);
 }
 
 PromptPlan join(Frame frame, ChosenSpans chosen) {
@@ -92,14 +64,15 @@ Result<PromptPlan> assemble(Repository& repository, const AssembleRequest& reque
   Frame frame = make_frame(request, true, chat, tokenizer);
   const auto budget = static_cast<std::size_t>(std::max(0, request.budget));
   if (frame.size() > budget) {
-    return fail(
-        ErrorCode::kInvalidArgument,
-        "the question needs " + number(frame.size()) + " tokens, the prompt may have " + number(budget),
-        "shorten it, or take a model with a longer context");
+    const auto count = [](std::size_t tokens) { return human_count(static_cast<std::int64_t>(tokens)); };
+    return fail(ErrorCode::kInvalidArgument,
+                "the question needs " + count(frame.size()) + " tokens, the model's context has room for " +
+                    count(budget),
+                "shorten it, name a file instead of pasting it, or take a model with a longer context");
   }
   FileParts files(repository, chat, tokenizer, budget - frame.size());
-  auto chosen = request.paths.empty() ? choose_spans(repository, request.question, files, stop)
-                                      : take_named(request, repository, files, stop);
+  const std::size_t by_words = request.by_words > 0 ? static_cast<std::size_t>(request.by_words) : budget;
+  auto chosen = choose(request, by_words, repository, files, stop);
   if (!chosen) return fail(chosen.error());
   if (chosen->parts.empty()) frame = make_frame(request, false, chat, tokenizer);
   return join(std::move(frame), std::move(*chosen));

@@ -3,6 +3,7 @@
 // thread.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -41,6 +42,10 @@ class FileParts {
   bool take(const std::string& path, const Selection& more, double score);
 
   [[nodiscard]] std::size_t left() const { return budget_ - used_; }
+  /// From now on takes at most so many more.
+  void limit(std::size_t tokens) { budget_ = used_ + std::min(left(), tokens); }
+  /// Of one file, the chunks that were taken.
+  [[nodiscard]] const Selection& taken_of(const std::string& path) { return file(path).taken; }
   /// Files of which something was taken, in the order in which that happened.
   [[nodiscard]] const std::vector<std::string>& taken() const { return taken_; }
 
@@ -64,7 +69,7 @@ class FileParts {
   Repository& repository_;
   const ChatTemplate& chat_;
   const engine::Tokenizer& tokenizer_;
-  const std::size_t budget_;
+  std::size_t budget_;
   std::size_t used_ = 0;
   const std::vector<engine::TokenId> line_end_;  // behind a run that ends within a line
   std::map<std::string, File> files_;

@@ -68,4 +68,19 @@ std::vector<std::size_t> best_chunks(const EncodedFile& file, std::span<const Ra
   return chosen;
 }
 
+std::vector<std::size_t> rank_chunks(std::string_view text, const EncodedFile& file, std::string_view query) {
+  cache::Bm25Index index;
+  for (std::size_t i = 0; i < file.size(); ++i) {
+    const cache::Chunk& span = file[i].span;
+    if (span.end > text.size()) break;  // it changed since it was cut
+    index.add(static_cast<cache::DocumentId>(i), "", text.substr(span.begin, span.end - span.begin));
+  }
+  std::vector<std::size_t> ranked;
+  const auto scored = index.query(query, file.size());
+  for (const cache::ScoredDocument& chunk : scored) {
+    if (chunk.score >= kScoreFloor * scored.front().score) ranked.push_back(chunk.id);
+  }
+  return ranked;
+}
+
 }  // namespace kvboost::daemon

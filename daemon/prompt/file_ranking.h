@@ -5,6 +5,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "daemon/prompt/chunk_cache.h"
@@ -27,5 +28,13 @@ using FileFilter = std::function<bool(const std::string& path)>;
 /// in the file. With no spans, the first one.
 [[nodiscard]] std::vector<std::size_t> best_chunks(const EncodedFile& file, std::span<const RankedSpan> spans,
                                                    std::size_t most_tokens);
+
+/// What scores less than this part of the best is noise, which costs time and misleads small models.
+inline constexpr double kScoreFloor = 0.45;
+
+/// The chunks of `text` that fit the query, best first, down to the floor. Words are weighed by how rare they
+/// are in this text alone, so that the file need not be in any index.
+[[nodiscard]] std::vector<std::size_t> rank_chunks(std::string_view text, const EncodedFile& file,
+                                                   std::string_view query);
 
 }  // namespace kvboost::daemon

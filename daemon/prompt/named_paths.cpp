@@ -2,6 +2,7 @@
 #include "daemon/prompt/named_paths.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -27,22 +28,35 @@ Result<std::vector<std::string>> files_of_folder(const Repository& repository, c
               "name a file in it, or look at what .gitignore and .kvboostignore say");
 }
 
-Result<std::vector<std::string>> files_of(const Repository& repository, const std::string& given,
-                                          const fs::path& directory) {
-  const auto path = path_in_root(repository.root(), given, directory);
-  if (!path) return fail(path.error());
-  if (repository.has(*path)) return std::vector{*path};
-  std::error_code error;
-  const fs::file_status status = fs::symlink_status(repository.root() / *path, error);
-  if (!fs::exists(status)) return fail(ErrorCode::kNotFound, given + ": no such file or folder");
-  if (fs::is_directory(status)) return files_of_folder(repository, given, *path);
-  if (const std::string reason = repository.skip_reason(*path); !reason.empty()) {
+/// A file that one may name by itself.
+Result<void> check_file(const Repository& repository, const std::string& given, const std::string& path) {
+  if (const std::string reason = repository.skip_reason(path); !reason.empty()) {
     return fail(ErrorCode::kInvalidArgument, given + " is not read: " + reason);
   }
-  if (const auto text = repository.read(*path); !text) {
+  if (const auto text = repository.read(path); !text) {
     return fail(ErrorCode::kInvalidArgument, given + " is not read: " + text.error().message);
   }
-  return std::vector{*path};  // ignored by git, but asked for
+  return {};  // ignored by git, but asked for
+}
+
+Result<void> add_name(const Repository& repository, const std::string& given, const fs::path& directory,
+                      NamedFiles& named) {
+  const auto path = path_in_root(repository.root(), given, directory);
+  if (!path) return fail(path.error());
+  if (!repository.has(*path)) {
+    std::error_code error;
+    const fs::file_status status = fs::symlink_status(repository.root() / *path, error);
+    if (!fs::exists(status)) return fail(ErrorCode::kNotFound, given + ": no such file or folder");
+    if (fs::is_directory(status)) {
+      auto files = files_of_folder(repository, given, *path);
+      if (!files) return fail(files.error());
+      std::ranges::move(*files, std::back_inserter(named.of_folders));
+      return {};
+    }
+    if (auto good = check_file(repository, given, *path); !good) return good;
+  }
+  if (std::ranges::find(named.single, *path) == named.single.end()) named.single.push_back(*path);
+  return {};
 }
 
 }  // namespace
@@ -61,19 +75,26 @@ Result<std::string> path_in_root(const fs::path& root, const std::string& given,
   return text.substr(prefix.size());
 }
 
+Result<NamedFiles> resolve_names(const Repository& repository, const std::vector<std::string>& paths,
+                                 const fs::path& directory) {
+  NamedFiles named;
+  for (const std::string& given : paths) {
+    if (auto added = add_name(repository, given, directory, named); !added) return fail(added.error());
+  }
+  const std::set<std::string> single(named.single.begin(), named.single.end());
+  std::erase_if(named.of_folders, [&](const std::string& path) { return single.contains(path); });
+  std::ranges::sort(named.of_folders);
+  named.of_folders.erase(std::ranges::unique(named.of_folders).begin(), named.of_folders.end());
+  return named;
+}
+
 Result<std::vector<std::string>> resolve_paths(const Repository& repository,
                                                const std::vector<std::string>& paths,
-                                               const std::filesystem::path& directory) {
-  std::vector<std::string> all;
-  std::set<std::string> seen;
-  for (const std::string& given : paths) {
-    auto files = files_of(repository, given, directory);
-    if (!files) return fail(files.error());
-    for (std::string& file : *files) {
-      if (seen.insert(file).second) all.push_back(std::move(file));
-    }
-  }
-  return all;
+                                               const fs::path& directory) {
+  auto named = resolve_names(repository, paths, directory);
+  if (!named) return fail(named.error());
+  std::ranges::move(named->of_folders, std::back_inserter(named->single));
+  return std::move(named->single);
 }
 
 }  // namespace kvboost::daemon

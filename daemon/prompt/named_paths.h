@@ -11,9 +11,19 @@
 
 namespace kvboost::daemon {
 
-/// The files, each once, in the given order; a folder stands for its listed files, sorted. A file that git
-/// ignores may be named all the same. kInvalidArgument: outside of the work tree, left out for a reason, or a
-/// folder with nothing to read; kNotFound: not there. Relative paths start at `directory`.
+/// Each file once.
+struct NamedFiles {
+  std::vector<std::string> single;      // named themselves, in the given order
+  std::vector<std::string> of_folders;  // the listed files of folders, sorted, but for those above
+};
+
+/// A file that git ignores may be named all the same. kInvalidArgument: outside of the work tree, left out
+/// for a reason, or a folder with nothing to read; kNotFound: not there. Relative paths start at `directory`.
+[[nodiscard]] Result<NamedFiles> resolve_names(const Repository& repository,
+                                               const std::vector<std::string>& paths,
+                                               const std::filesystem::path& directory);
+
+/// All of them, those of folders behind the others.
 [[nodiscard]] Result<std::vector<std::string>> resolve_paths(const Repository& repository,
                                                              const std::vector<std::string>& paths,
                                                              const std::filesystem::path& directory);

@@ -2,6 +2,7 @@
 #include "daemon/prompt/span_choice.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string>
 #include <tuple>
@@ -17,10 +18,9 @@ namespace {
 // A repository of so few files is read whole when the question is about the whole.
 constexpr std::size_t kFewFiles = 12;
 constexpr std::size_t kRankedSpans = 1'000;
+constexpr std::size_t kEverySpan = std::numeric_limits<std::size_t>::max();
 // A span's own words count more than its file's.
 constexpr double kSpanShare = 0.7;
-// Spans with less than this part of the best score are noise, which costs time and misleads small models.
-constexpr double kFloor = 0.45;
 constexpr std::size_t kMostSpans = 16;
 // A file of so few chunks is taken whole, once something of it is chosen.
 constexpr std::size_t kSmallFile = 3;
@@ -40,12 +40,14 @@ struct Candidate {
   double score = 0;  // 1: the best one
 };
 
-// The README at the root; Markdown before others.
+// The README that lies as high as any of the files; Markdown before others.
 std::string find_readme(const std::vector<std::string>& paths) {
+  const auto depth = [](const std::string& path) { return std::ranges::count(path, '/'); };
+  const auto highest = std::ranges::min_element(paths, {}, depth);
   std::string found;
   for (const std::string& path : paths) {
     const std::string name = ascii_lower(path);
-    if (name.find('/') != std::string::npos || !name.starts_with("readme")) continue;
+    if (!name.substr(name.rfind('/') + 1).starts_with("readme") || depth(path) > depth(*highest)) continue;
     if (found.empty() || (name.ends_with(".md") && !ascii_lower(found).ends_with(".md"))) found = path;
   }
   return found;
@@ -69,8 +71,11 @@ std::vector<std::string> files_named(const std::vector<std::string>& paths,
   return found;
 }
 
-std::vector<Candidate> rank(const Repository& repository, const std::string& query) {
-  const std::vector<RankedSpan> spans = repository.rank_spans(query, kRankedSpans);  // best first
+std::vector<Candidate> rank(const Repository& repository, const std::vector<std::string>& paths,
+                            bool all_paths, const std::string& query) {
+  // Best first. Those of a few files can stand behind any number of others.
+  std::vector<RankedSpan> spans = repository.rank_spans(query, all_paths ? kRankedSpans : kEverySpan);
+  std::erase_if(spans, [&](const RankedSpan& span) { return !std::ranges::binary_search(paths, span.path); });
   std::map<std::string_view, double> of_file;
   const std::vector<RankedFile> files = rank_files(spans);
   for (const RankedFile& file : files) of_file[file.path] = file.score / files.front().score;
@@ -92,45 +97,63 @@ std::vector<Candidate> rank(const Repository& repository, const std::string& que
 
 class Chooser {
  public:
-  Chooser(const Repository& repository, FileParts& files, const std::stop_token& stop)
-      : repository_(repository), files_(files), stop_(stop), budget_(files.left()) {}
+  /// Chooses from `paths`; `all_paths` says that these are all files of the repository.
+  Chooser(const Repository& repository, const std::vector<std::string>& paths, bool all_paths,
+          FileParts& files, const std::stop_token& stop)
+      : repository_(repository),
+        paths_(paths),
+        all_paths_(all_paths),
+        files_(files),
+        stop_(stop),
+        budget_(files.left()),
+        taken_before_(files.taken().size()) {}
 
   Result<ChosenSpans> run(std::string_view text) {
     const Question question = read_question(text);
-    const std::vector<std::string> paths = repository_.files();
-    readme_ = find_readme(paths);
-    for (const std::string& path : files_named(paths, question.names)) take_named(path);
-    const std::vector<Candidate> candidates = rank(repository_, question.query);
-    const bool overview = question.overview || asks_what_it_is(question.query) ||
-                          (candidates.empty() && files_.taken().empty());
+    readme_ = find_readme(paths_);
+    for (const std::string& path : files_named(paths_, question.names)) take_named(path);
+    const std::vector<Candidate> candidates = rank(repository_, paths_, all_paths_, question.query);
+    const bool overview =
+        question.overview || asks_what_it_is(question.query) || (candidates.empty() && took_nothing());
     if (!readme_.empty()) take_beginning(readme_, overview ? budget_ * 3 / 4 : budget_ / 8);
-    if (overview) take_build_file(paths);
+    if (overview) take_build_file();
     // Words like "project" hit build files; a README says more.
     const std::size_t most = overview && !readme_.empty() ? 0 : kMostSpans;
     for (const Candidate& candidate : candidates) {
       if (stop_.stop_requested()) return fail(ErrorCode::kCancelled, "cancelled while choosing files");
-      if (candidate.score < kFloor || chosen_ >= most) break;
+      if (candidate.score < kScoreFloor || chosen_ >= most) break;
       take_ranked(candidate);
     }
-    if (overview && paths.size() <= kFewFiles) take_all(paths);
+    if (overview && paths_.size() <= kFewFiles) take_all();
+    if (!all_paths_ && took_nothing()) take_beginnings();
     tell_unfit();
     return ChosenSpans{files_.parts(order()), std::move(left_out_)};
   }
 
  private:
+  [[nodiscard]] bool took_nothing() const { return files_.taken().size() == taken_before_; }
+
   // "What is kvboost?", asked in a folder of that name.
   [[nodiscard]] bool asks_what_it_is(std::string_view query) const {
     return ascii_lower(query) == ascii_lower(repository_.root().filename().string());
   }
 
   // Of a handful of files, a question about the whole is a question about each.
-  void take_all(const std::vector<std::string>& paths) {
-    for (const std::string& path : paths) {
+  void take_all() {
+    for (const std::string& path : paths_) {
       if (!files_.chunks(path)) continue;
       if (const auto all = files_.all_of(path); !files_.take(path, all, 1)) {
         leave_out(path, std::to_string(files_.cost(path, all)) + " tokens, of which " +
                             std::to_string(files_.left()) + " fit");
       }
+    }
+  }
+
+  // Of files that were asked for, although nothing points at one of them.
+  void take_beginnings() {
+    for (const std::string& path : paths_) {
+      if (files_.left() < budget_ / 4 || stop_.stop_requested()) return;
+      take_beginning(path, budget_ / 4);
     }
   }
 
@@ -154,9 +177,9 @@ class Chooser {
     }
   }
 
-  void take_build_file(const std::vector<std::string>& paths) {
+  void take_build_file() {
     for (const std::string_view name : kBuildFiles) {
-      if (std::ranges::binary_search(paths, name)) return take_beginning(std::string(name), budget_ / 8);
+      if (std::ranges::binary_search(paths_, name)) return take_beginning(std::string(name), budget_ / 8);
     }
   }
 
@@ -198,7 +221,8 @@ class Chooser {
   }
 
   [[nodiscard]] std::vector<std::string> order() const {
-    std::vector<std::string> paths = files_.taken();
+    std::vector<std::string> paths(files_.taken().begin() + static_cast<std::ptrdiff_t>(taken_before_),
+                                   files_.taken().end());
     std::ranges::sort(paths, [&](const std::string& a, const std::string& b) {
       return std::pair(a != readme_, a) < std::pair(b != readme_, b);
     });
@@ -206,9 +230,12 @@ class Chooser {
   }
 
   const Repository& repository_;
+  const std::vector<std::string>& paths_;
+  const bool all_paths_;
   FileParts& files_;
   const std::stop_token& stop_;
   const std::size_t budget_;
+  const std::size_t taken_before_;  // of files_.taken(): not ours
   std::string readme_;
   std::size_t chosen_ = 0;
   std::map<std::string, FileParts::Selection> unfit_;
@@ -220,7 +247,14 @@ class Chooser {
 
 Result<ChosenSpans> choose_spans(const Repository& repository, std::string_view question, FileParts& files,
                                  const std::stop_token& stop) {
-  return Chooser(repository, files, stop).run(question);
+  const std::vector<std::string> paths = repository.files();
+  return Chooser(repository, paths, true, files, stop).run(question);
+}
+
+Result<ChosenSpans> choose_spans_among(const std::vector<std::string>& paths, const Repository& repository,
+                                       std::string_view question, FileParts& files,
+                                       const std::stop_token& stop) {
+  return Chooser(repository, paths, false, files, stop).run(question);
 }
 
 }  // namespace kvboost::daemon

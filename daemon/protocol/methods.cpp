@@ -30,6 +30,7 @@ static void visit_fields(Of<AskParams> auto& v, auto& field) {
   field.value("continue_conversation", v.continue_conversation);
   field.value("reuse", v.reuse);
   field.value("explain", v.explain);
+  field.value("prompt_tokens", v.prompt_tokens, kCount);
   field.value("max_tokens", v.max_tokens, between(1, 1e6));
   field.value("temperature", v.temperature, between(0, 10));
   field.value("top_k", v.top_k, kCount);

@@ -44,10 +44,12 @@ struct InitializeResult {
 struct AskParams {
   std::string directory;  // absolute: where the user stands
   std::string question;
-  std::vector<std::string> paths;  // files or directories to read; empty: chosen by words
+  std::vector<std::string> paths;  // files, or folders to choose from; empty: the whole work tree
   bool continue_conversation = false;
   bool reuse = true;     // false: read every token anew
   bool explain = false;  // true: the result tells of each chunk
+  std::int32_t prompt_tokens =
+      2560;  // most tokens of files that are chosen by words; 0: what fits the context
   std::int32_t max_tokens = 512;
   double temperature = 0.0;
   std::int32_t top_k = 0;

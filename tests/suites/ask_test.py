@@ -179,6 +179,47 @@ def test_a_question_that_never_fits_fails(tiny):
     assert "context" in finished.err and "token" in finished.err, finished
 
 
+def test_of_a_large_file_that_is_named_the_fitting_part_is_read(tiny):
+    text = "".join(f"def step_{i}():\n    return {i}\n\n\n" for i in range(200))
+    root = tiny.repository({"large.py": text + "def needle():\n    return 'found'\n"})
+    finished = tiny.kvboost("ask", "--json", "--max-tokens", "8", "What does needle return?", "large.py", cwd=root)
+    assert finished.code == DONE, finished
+    file = finished.json()["files"][-1]
+    assert file["last_line"] == text.count("\n") + 2 and not file["whole_file"]
+    assert f" {file['first_line']} to {file['last_line']}, which fit the question best" in finished.err, finished
+
+
+def test_of_a_folder_that_is_named_the_fitting_files_are_read(tiny):
+    files = {f"many/step{i}.py": f"def step_{i}():\n    return {i}\n" for i in range(30)}
+    root = tiny.repository({**files, "many/needle.py": "needle = 1\n", "other/needle.py": "needle = 2\n"})
+    answer = ask_json(tiny, root, "What is the needle?", "many")
+    assert [file["path"] for file in answer["files"]] == ["many/needle.py"]
+
+
+def test_prompt_tokens_bound_the_files_of_this_ask_and_not_its_question(tiny):
+    root = tiny.repository({f"f{i}.py": "word = 1\n" * 15 for i in range(10)})
+    little = ask_json(tiny, root, "--prompt-tokens", "300", "word?")
+    assert 0 < sum(file["tokens"] for file in little["files"]) <= 300
+    more = ask_json(tiny, root, "--prompt-tokens", "900", "word?")
+    assert sum(file["tokens"] for file in more["files"]) > 300
+    long_question = ask_json(tiny, root, "--prompt-tokens", "300", "word? " * 100)
+    assert long_question["prompt_tokens"] > 600 and long_question["files"]
+
+
+def test_an_answer_from_nothing_says_so(tiny):
+    root = tiny.repository({"empty.py": ""})
+    named = tiny.kvboost("ask", "--max-tokens", "4", "What is here?", "empty.py", cwd=root)
+    assert named.code == DONE and "nothing was read" in named.err, named
+    bare = tiny.kvboost("ask", "--max-tokens", "4", "What is here?", cwd=tiny.make_folder("bare"))
+    assert bare.code == DONE and "no file was read" in bare.err, bare
+
+
+def test_a_question_beside_a_file_of_one_is_taken_for_a_path(tiny):
+    root = tiny.repository({"question.txt": "What is here?\n"})
+    finished = tiny.kvboost("ask", "--file", "question.txt", "What is here?", cwd=root)
+    assert finished.code == FAILED and "the question comes from question.txt" in finished.err, finished
+
+
 def test_a_plain_directory_works_with_a_note(tiny):
     folder = tiny.make_folder("plain")
     (folder / "a.py").write_text("a = 1\n")

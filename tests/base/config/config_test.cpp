@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -114,6 +115,22 @@ TEST_F(ConfigTest, AFifoInARepositoryDoesNotHang) {
   EXPECT_EQ(config->warnings().size(), 1U);
 }
 
+TEST_F(ConfigTest, AVariableThatIsNoOptionIsWarnedOf) {
+  ConfigSources all = sources();
+  all.variables = {"KVBOOST_MAX_TOKNS", "KVBOOST_MAX_TOKENS", "KVBOOST_TEST_MODEL", "KVBOOST_JOBS",
+                   "KVBOOST_XYZZY"};
+  const auto config = Config::load(all);
+  ASSERT_TRUE(config);
+  EXPECT_EQ(config->warnings(), (std::vector<std::string>{
+                                    "there is no option behind the variable KVBOOST_MAX_TOKNS; did you mean "
+                                    "KVBOOST_MAX_TOKENS?",
+                                    "there is no option behind the variable KVBOOST_XYZZY"}));
+  ::setenv("KVBOOST_XYZZY", "1", 1);
+  const auto found = Config::process_sources().variables;
+  EXPECT_NE(std::ranges::find(found, "KVBOOST_XYZZY"), found.end());
+  ::unsetenv("KVBOOST_XYZZY");
+}
+
 TEST_F(ConfigTest, ErrorsNameFileLineAndRemedy) {
   const std::map<std::string, std::string> cases = {
       {"\nthreads = \"two\"\n",
@@ -124,6 +141,9 @@ TEST_F(ConfigTest, ErrorsNameFileLineAndRemedy) {
       {"temperature = 99\n", "it takes a number from 0 to 10"},
       {"threads = -1\n", "a whole number from 0 to 4096"},
       {"max_memory = \"lots\"\n", "it takes a size (write bytes or"},
+      {"max_memory = 1\n",
+       "'1' is no value for max_memory: it takes a size from 4M on (a number alone means bytes"},
+      {"max_disk = 5\n", "it takes 0, or a size from 1M on"},
       {"idle_exit = \"soon\"\n", "it takes a duration (write seconds"},
       {"save_conversations = \"maybe\"\n", "it takes yes or no"},
       {"thread = 2\n", "there is no option 'thread' (did you mean 'threads'?)"},

@@ -22,11 +22,11 @@ class Assembler : public ::testing::Test {
     tree_.git({"init", "-q"});
   }
 
-  Result<PromptPlan> plan(const std::string& question, std::int32_t budget = 20'000,
-                          const Paths& paths = {}) {
+  Result<PromptPlan> plan(const std::string& question, std::int32_t budget = 20'000, const Paths& paths = {},
+                          std::int32_t by_words = 0) {
     if (!repository_) repository_ = *Repository::open(tree_.root(), {});
     if (const auto fresh = repository_->refresh({}); !fresh) return fail(fresh.error());
-    return assemble(*repository_, {question, paths, tree_.root(), budget}, chat_, tokenizer_, {});
+    return assemble(*repository_, {question, paths, tree_.root(), budget, by_words}, chat_, tokenizer_, {});
   }
 
   static Paths files(const PromptPlan& plan) {
@@ -249,34 +249,76 @@ TEST_F(Assembler, RefusesAQuestionThatDoesNotFitWithBothNumbers) {
   EXPECT_NE(made.error().message.find(" 5,"), std::string::npos) << made.error().message;
 }
 
-TEST_F(Assembler, TakesNamedFilesWholeAndNamesTheRest) {
-  tree_.write("small.c", functions("small", 3));
-  tree_.write("large.c", functions("large", 100));
-  tree_.write("last.c", functions("last", 3));
-  const auto made = plan("Compare.", 2000, {"last.c", "large.c", "small.c"});
+TEST_F(Assembler, TakesTheQuestionOnTopOfWhatIsChosenByWords) {
+  tree_.write("a.c", functions("word", 100));
+  const std::string question = "word3 " + std::string(2000, '?');
+  const auto made = plan(question, 6000, {}, 1000);
   ASSERT_TRUE(made.has_value()) << made.error().text();
-  EXPECT_EQ(files(*made), (Paths{"last.c", "small.c"}));
-  for (const char* path : {"last.c", "small.c"}) EXPECT_TRUE(run(*made, path).whole_file) << path;
-  ASSERT_EQ(made->left_out.size(), 1U);
-  EXPECT_EQ(made->left_out[0].path, "large.c");
-  EXPECT_NE(made->left_out[0].reason.find("tokens, of which"), std::string::npos) << made->left_out[0].reason;
-  EXPECT_LE(made->size(), 2000U);
+  std::size_t of_files = 0;
+  for (const PlanPart& part : made->parts) of_files += part.kind == PartKind::kFile ? part.tokens.size() : 0;
+  EXPECT_GT(of_files, 300U);
+  EXPECT_LE(of_files, 1000U);
+  const auto short_of_room = plan(question, 2800, {}, 1000);
+  ASSERT_TRUE(short_of_room.has_value());
+  EXPECT_LE(short_of_room->size(), 2800U);
+  EXPECT_TRUE(text(short_of_room->parts[short_of_room->parts.size() - 2]).ends_with(question));
 }
 
-TEST_F(Assembler, RefusesWhenNoNamedFileFits) {
+TEST_F(Assembler, TakesNamedFilesWholeBeforeTheFittingPartsOfLargeOnes) {
+  tree_.write("small.c", functions("small", 3));
+  tree_.write("large.c",
+              functions("before", 60) + "int needle() {\n  return 42;\n}\n\n" + functions("behind", 60));
+  tree_.write("last.c", functions("last", 3));
+  const auto made = plan("What is the needle?", 3000, {"last.c", "large.c", "small.c"});
+  ASSERT_TRUE(made.has_value()) << made.error().text();
+  EXPECT_EQ(files(*made), (Paths{"last.c", "small.c", "large.c"}));
+  for (const char* path : {"last.c", "small.c"}) EXPECT_TRUE(run(*made, path).whole_file) << path;
+  EXPECT_FALSE(run(*made, "large.c").whole_file);
+  EXPECT_NE(text(run(*made, "large.c")).find("int needle"), std::string::npos);
+  ASSERT_EQ(made->left_out.size(), 1U);
+  EXPECT_EQ(made->left_out[0].path, "large.c");
+  const std::string lines = "lines " + std::to_string(run(*made, "large.c").first_line) + " to " +
+                            std::to_string(run(*made, "large.c").last_line);
+  EXPECT_NE(made->left_out[0].reason.find("all but " + lines), std::string::npos) << made->left_out[0].reason;
+  EXPECT_LE(made->size(), 3000U);
+}
+
+TEST_F(Assembler, ReadsSomeOfEachLargeFileThatIsNamed) {
+  tree_.write("a.c", functions("alpha", 200));
+  tree_.write("b.c", functions("beta", 200));
+  tree_.write(".gitignore", "*.log\n");
+  tree_.write("ignored.log", functions("alpha", 200));
+  const Paths names = {"a.c", "b.c", "ignored.log"};
+  const auto made = plan("What does alpha do?", 60'000, names, 4500);
+  ASSERT_TRUE(made.has_value()) << made.error().text();
+  for (const std::string& path : names) EXPECT_TRUE(run(*made, path).whole_file) << "all fit";
+  const auto less = plan("What does alpha do?", 6500, names, 4500);
+  ASSERT_TRUE(less.has_value()) << less.error().text();
+  for (const std::string& path : names) EXPECT_GT(run(*less, path).tokens.size(), 200U) << path;
+  EXPECT_EQ(run(*less, "b.c").first_line, 1) << "no word fits: its beginning";
+  EXPECT_LE(less->size(), 6500U);
+}
+
+TEST_F(Assembler, RefusesWhenNothingOfWhatIsNamedFits) {
   tree_.write("large.c", functions("large", 100));
-  const auto made = plan("Why?", 1000, {"large.c"});
+  const auto made = plan("Why?" + std::string(700, '?'), 1000, {"large.c"});
   ASSERT_FALSE(made.has_value());
   EXPECT_EQ(made.error().code, ErrorCode::kInvalidArgument);
   EXPECT_NE(made.error().message.find("large.c"), std::string::npos);
 }
 
-TEST_F(Assembler, ListsAFoldersRestInALine) {
-  for (int i = 0; i < 300; ++i) tree_.write("many/" + std::to_string(i) + ".c", functions("f", 10));
-  const auto made = plan("Why?", 3000, {"many"});
+TEST_F(Assembler, ChoosesByWordsWithinANamedFolder) {
+  for (int i = 0; i < 100; ++i) tree_.write("many/" + std::to_string(i) + ".c", functions("f", 10));
+  tree_.write("many/needle.c", "int needle() {\n  return 42;\n}\n");
+  tree_.write("elsewhere.c", "int needle() {\n  return 43;\n}\n");
+  tree_.write("whole.c", functions("whole", 3));
+  const auto made = plan("What does needle return?", 20'000, {"many", "whole.c"}, 2000);
   ASSERT_TRUE(made.has_value()) << made.error().text();
-  ASSERT_EQ(made->left_out.size(), 201U);
-  EXPECT_NE(made->left_out.back().path.find("more files"), std::string::npos);
+  EXPECT_EQ(files(*made), (Paths{"whole.c", "many/needle.c"}));
+  const auto without_words = plan("Why?", 20'000, {"many"}, 2000);
+  ASSERT_TRUE(without_words.has_value()) << without_words.error().text();
+  EXPECT_GE(files(*without_words).size(), 1U) << "a folder that is named is read, whatever the question";
+  EXPECT_LE(without_words->size(), 2600U);
 }
 
 TEST_F(Assembler, TakesEmptyFilesToo) {
@@ -293,8 +335,8 @@ TEST_F(Assembler, StopsWhenTold) {
   std::stop_source stop;
   stop.request_stop();
   for (const Paths& paths : {Paths{}, Paths{"."}}) {
-    const auto made =
-        assemble(*repository_, {"word7", paths, tree_.root(), 20'000}, chat_, tokenizer_, stop.get_token());
+    const auto made = assemble(*repository_, {"word7", paths, tree_.root(), 20'000, 0}, chat_, tokenizer_,
+                               stop.get_token());
     ASSERT_FALSE(made.has_value());
     EXPECT_EQ(made.error().code, ErrorCode::kCancelled);
   }

@@ -49,6 +49,13 @@ TEST_F(NamedPaths, KeepTheirOrderEachOnce) {
   EXPECT_EQ(resolved({"src/b.c", "a.c", "./src//b.c", "src"}), (Paths{"src/b.c", "a.c", "src/deep/c.c"}));
 }
 
+TEST_F(NamedPaths, TellFilesFromWhatFoldersHold) {
+  const auto names = resolve_names(*repository_, {"src", "a.c", "src/b.c", "src/deep", "a.c"}, tree_.root());
+  ASSERT_TRUE(names.has_value());
+  EXPECT_EQ(names->single, (Paths{"a.c", "src/b.c"}));
+  EXPECT_EQ(names->of_folders, Paths{"src/deep/c.c"});
+}
+
 TEST_F(NamedPaths, StartWhereTheUserStands) {
   EXPECT_EQ(resolved({"b.c", "../a.c", "deep"}, "src"), (Paths{"src/b.c", "a.c", "src/deep/c.c"}));
   EXPECT_EQ(resolved({(tree_ / "a.c").string()}, "src"), Paths{"a.c"});
