@@ -19,6 +19,10 @@ RequestContext::Clock::time_point RequestContext::received() const {
   return call_->received();
 }
 
+void RequestContext::describe(std::string figures) const {
+  call_->describe(std::move(figures));
+}
+
 std::optional<RequestContext::Clock::time_point> RequestContext::written_at(
     std::string_view method, std::chrono::milliseconds wait) const {
   return call_->written_at(method, wait);

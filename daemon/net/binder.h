@@ -49,6 +49,9 @@ class RequestContext {
   /// When the last byte of the request was read.
   [[nodiscard]] Clock::time_point received() const;
 
+  /// Figures for this request's line in the log, before its answer; never a user's text.
+  void describe(std::string figures) const;
+
   /// Sends a notification that carries the request's id, before the answer. False if it was not taken: the
   /// client does not read (its queue is full), has gone, or has been answered.
   template <class Params>

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/net/call.h"
 
+#include "base/log.h"
 #include "daemon/protocol/rpc.h"
 
 namespace kvboost::daemon {
 
-Call::Call(protocol::Id id, std::uint64_t session, Clock::time_point received, std::shared_ptr<Outbox> outbox,
-           std::shared_ptr<LiveCounts> counts)
+Call::Call(protocol::Id id, std::string method, std::uint64_t session, Clock::time_point received,
+           std::shared_ptr<Outbox> outbox, std::shared_ptr<LiveCounts> counts)
     : id_(std::move(id)),
+      method_(std::move(method)),
       session_(session),
       received_(received),
       outbox_(std::move(outbox)),
@@ -27,7 +29,22 @@ void Call::answer(const Result<std::string>& result) {
   const std::lock_guard lock(mutex_);
   if (std::exchange(answered_, true)) return;
   --counts_->running;
+  log_answer(result);
   outbox_->push({answer_line(result) + "\n", shared_from_this(), ""});
+}
+
+void Call::describe(std::string figures) {
+  const std::lock_guard lock(mutex_);
+  figures_ = std::move(figures);
+}
+
+/// Under the lock. An error's message may quote what the user wrote, so its code has to do.
+void Call::log_answer(const Result<std::string>& result) const {
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - received_).count();
+  // Every client begins with the one, and some ask for the other every second.
+  const bool is_small_talk = method_ == "initialize" || method_ == "status";
+  spdlog::log(is_small_talk ? spdlog::level::debug : spdlog::level::info, "{}: {} in {} ms{}{}", method_,
+              result ? "done" : to_string(result.error().code), ms, figures_.empty() ? "" : "; ", figures_);
 }
 
 /// Under the lock.

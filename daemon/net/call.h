@@ -26,8 +26,8 @@ class Call : public std::enable_shared_from_this<Call> {
  public:
   using Clock = std::chrono::steady_clock;
 
-  Call(protocol::Id id, std::uint64_t session, Clock::time_point received, std::shared_ptr<Outbox> outbox,
-       std::shared_ptr<LiveCounts> counts);
+  Call(protocol::Id id, std::string method, std::uint64_t session, Clock::time_point received,
+       std::shared_ptr<Outbox> outbox, std::shared_ptr<LiveCounts> counts);
 
   [[nodiscard]] const protocol::Id& id() const { return id_; }
   [[nodiscard]] std::uint64_t session() const { return session_; }
@@ -38,7 +38,9 @@ class Call : public std::enable_shared_from_this<Call> {
   /// kBusy, which tells the client to ask the next daemon.
   void abandon();
 
-  /// The first answer is sent, later ones are not. `result` is JSON text.
+  /// What the log says of this request beside its method, outcome and time: figures, never a user's text.
+  void describe(std::string figures);
+  /// The first answer is sent and logged, later ones are not. `result` is JSON text.
   void answer(const Result<std::string>& result);
   /// `params` is the JSON text of an object. False: not taken.
   bool notify(std::string_view method, std::string_view params);
@@ -51,10 +53,12 @@ class Call : public std::enable_shared_from_this<Call> {
                                                             std::chrono::milliseconds wait);
 
  private:
+  void log_answer(const Result<std::string>& result) const;
   [[nodiscard]] std::string answer_line(const Result<std::string>& result) const;
   [[nodiscard]] std::optional<Clock::time_point> find_written(std::string_view method) const;
 
   const protocol::Id id_;
+  const std::string method_;
   const std::uint64_t session_;
   const Clock::time_point received_;
   const std::shared_ptr<Outbox> outbox_;
@@ -65,6 +69,7 @@ class Call : public std::enable_shared_from_this<Call> {
   std::condition_variable written_changed_;
   bool answered_ = false;
   bool abandoned_ = false;
+  std::string figures_;
   std::vector<std::pair<std::string, Clock::time_point>> written_;  // a few methods at most
 };
 

@@ -116,7 +116,8 @@ void Connection::on_request(protocol::Request request) {
                                                       "too many requests are running on this connection",
                                                       "wait for some answers first"}));
   }
-  const auto call = std::make_shared<Call>(request.id, session_, last_read_, outbox_, host_.counts);
+  const auto call =
+      std::make_shared<Call>(request.id, request.method, session_, last_read_, outbox_, host_.counts);
   calls_.emplace(request.id, call);
   if (*run_on == RunOn::kIo) return host_.binder.dispatch(request.method, call, request.params);
   host_.run_on_worker([&binder = host_.binder, call, method = std::move(request.method),

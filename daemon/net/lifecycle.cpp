@@ -23,7 +23,8 @@ void bind_lifecycle(Binder& binder, Server& server, DaemonIdentity identity) {
                                 ", this daemon version " + std::to_string(kProtocolVersion),
                             "update whichever is older"));
         }
-        log::info("client {}: {}, build {}", context.session(), params.client, params.build);
+        log::debug("client {}: {}, build {}", context.session(), params.client,
+                   params.build.empty() ? "any" : params.build);
         if (!same_build) {
           log::info("leaving for build {}; this is {}", params.build, identity.build);
           server.stop(StopMode::kDrain);
