@@ -31,13 +31,13 @@ Result<Request> read_request(const AskArguments& arguments) {
   request.paths = arguments.words;
   Result<std::string> question = std::string();
   if (!arguments.file.empty()) {
-    question = read_question_file(arguments.file);
+    question = read_question_file(arguments.file, kAskExample);
   } else if (arguments.words.empty()) {
-    question = check_question("", "the question");
+    question = check_question("", "the question", kAskExample);
   } else {
     const std::string& first = arguments.words.front();
-    question = first == "-" ? read_question(stdin, "the question on standard input")
-                            : check_question(first, "the question");
+    question = first == "-" ? read_question(stdin, "the question on standard input", kAskExample)
+                            : check_question(first, "the question", kAskExample);
     request.paths.erase(request.paths.begin());
   }
   if (!question) return fail(question.error());
@@ -54,6 +54,7 @@ protocol::AskParams to_params(const Session& session, Request request, const Ask
   params.continue_conversation = arguments.continue_conversation;
   params.reuse = !arguments.no_reuse;
   params.explain = arguments.explain;
+  params.prompt_tokens = static_cast<std::int32_t>(config.integer("prompt_tokens"));
   params.max_tokens = static_cast<std::int32_t>(config.integer("max_tokens"));
   params.temperature = config.number("temperature");
   params.top_k = static_cast<std::int32_t>(config.integer("top_k"));
@@ -114,8 +115,27 @@ std::string beginning(const std::string& question) {
   return shown.size() == line.size() ? shown : shown + "…";
 }
 
+/// A question beside --file is taken for a path.
+Error explained(Error error, const AskArguments& arguments) {
+  const bool from_file = !arguments.file.empty() && !arguments.words.empty();
+  if (from_file && error.code == ErrorCode::kNotFound && error.remedy.empty()) {
+    error.remedy =
+        "the question comes from " + arguments.file + " (--file), so all words are taken for paths";
+  }
+  return error;
+}
+
+/// An answer that looks as any other, although nothing stands behind it.
+bool read_nothing(const AskResult& result) {
+  return std::ranges::none_of(result.files, [](const protocol::AskFile& file) { return file.last_line > 0; });
+}
+
 void report(Session& session, const AskResult& result, const AskArguments& arguments) {
   if (!result.note.empty()) session.note(result.note);
+  if (read_nothing(result) && !arguments.continue_conversation) {
+    session.note(result.files.empty() ? "no file was read: there is none in " + result.root + " that fits"
+                                      : "nothing was read: what was named is empty");
+  }
   if (!result.continues.empty()) session.note("this goes on from: " + beginning(result.continues));
   if (arguments.explain) session.err().write_painted(explain(result, session.err()));
   for (const std::string& line : left_out_lines(result.left_out, arguments.explain)) session.note(line);
@@ -147,7 +167,7 @@ int ask(Session& session, const AskArguments& arguments) {
   session.note_warnings();
   Interrupt interrupt;
   auto client = session.connect(interrupt.token());
-  if (!client) return interrupt.requested() ? kExitCancelled : session.failed(client.error(), kExitNoDaemon);
+  if (!client) return interrupt.requested() ? kExitCancelled : session.not_connected(client.error());
   Stream stream(session, interrupt, !arguments.json);
   const auto result = client->call<AskResult>(
       "ask", to_params(session, std::move(*request), arguments),
@@ -155,7 +175,8 @@ int ask(Session& session, const AskArguments& arguments) {
       interrupt.token());
   stream.finish();
   if (stream.reader_gone()) return kExitDone;
-  if (!result) return interrupt.requested() ? kExitCancelled : session.failed(result.error());
+  if (!result)
+    return interrupt.requested() ? kExitCancelled : session.failed(explained(result.error(), arguments));
   if (arguments.json) session.out().write(json_line(nlohmann::ordered_json(protocol::encode(*result))));
   report(session, *result, arguments);
   return kExitDone;

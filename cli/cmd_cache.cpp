@@ -31,7 +31,7 @@ int request(Session& session, std::string_view method, const In& params, bool js
   session.note_warnings();
   Interrupt interrupt;
   auto client = session.connect(interrupt.token());
-  if (!client) return interrupt.requested() ? kExitCancelled : session.failed(client.error(), kExitNoDaemon);
+  if (!client) return interrupt.requested() ? kExitCancelled : session.not_connected(client.error());
   const auto on_progress = [&](std::string_view name, const nlohmann::json& what) {
     if (name != "cache/progress") return;
     if (const auto progress = protocol::decode<protocol::CacheProgress>(what)) {

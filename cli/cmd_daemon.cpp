@@ -21,7 +21,7 @@ constexpr auto kPoll = 200ms;
 
 int started(Session& session, const Interrupt& interrupt, std::string_view verb) {
   const auto client = session.connect(interrupt.token());
-  if (!client) return interrupt.requested() ? kExitCancelled : session.failed(client.error(), kExitNoDaemon);
+  if (!client) return interrupt.requested() ? kExitCancelled : session.not_connected(client.error());
   session.note("the daemon " + std::string(verb) + ", process " + std::to_string(client->server().pid));
   return kExitDone;
 }
@@ -29,7 +29,9 @@ int started(Session& session, const Interrupt& interrupt, std::string_view verb)
 int stop(Session& session, const Interrupt& interrupt, bool now) {
   auto client = session.connect_if_running();
   if (!client && client.error().code == ErrorCode::kNotFound) return kExitNoDaemon;
-  if (!client) return session.failed(client.error(), kExitNoDaemon);
+  if (!client) return session.not_connected(client.error());
+  // With a model that cannot be used the next one would not start.
+  if (auto good = session.check_model_flag(*client); !good) return session.failed(good.error());
   const auto done = client->call<protocol::Nothing>("shutdown", protocol::ShutdownParams{now});
   if (!done) return session.failed(done.error());
   while (!client->wait_until_gone(kPoll, interrupt.token())) {

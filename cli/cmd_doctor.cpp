@@ -90,7 +90,7 @@ int check_model(Session& session, const DoctorArguments& arguments) {
   if (!session.config()) return session.failed(session.config().error(), kExitUsage);
   Interrupt interrupt;
   auto client = session.connect(interrupt.token());
-  if (!client) return interrupt.requested() ? kExitCancelled : session.failed(client.error(), kExitNoDaemon);
+  if (!client) return interrupt.requested() ? kExitCancelled : session.not_connected(client.error());
   session.err().progress("trying the model");
   const auto result = client->call<protocol::ModelCheckResult>(
       "model/check", protocol::ModelCheckParams{arguments.again},

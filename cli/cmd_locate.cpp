@@ -19,9 +19,9 @@ using protocol::LocateResult;
 constexpr std::size_t kShownSoFar = 3;
 
 Result<std::string> read_report(const LocateArguments& arguments) {
-  if (!arguments.file.empty()) return read_question_file(arguments.file);
-  if (arguments.report == "-") return read_question(stdin, "the report on standard input");
-  return check_question(arguments.report, "the report");
+  if (!arguments.file.empty()) return read_question_file(arguments.file, kLocateExample);
+  if (arguments.report == "-") return read_question(stdin, "the report on standard input", kLocateExample);
+  return check_question(arguments.report, "the report", kLocateExample);
 }
 
 Result<protocol::LocateParams> to_params(const Session& session, std::string report,
@@ -54,7 +54,8 @@ class Watch {
       const auto ranking = protocol::decode<protocol::LocateRanking>(params);
       if (ranking) so_far_ = names(ranking->files);
     }
-    terminal_.progress(so_far_.empty() ? doing_ : doing_ + "; so far: " + so_far_);
+    const std::string so_far = so_far_.empty() ? "" : "so far: " + so_far_;
+    terminal_.progress(doing_ + (doing_.empty() || so_far.empty() ? "" : "; ") + so_far);
   }
 
  private:
@@ -119,7 +120,7 @@ int locate(Session& session, const LocateArguments& arguments) {
   session.note_warnings();
   Interrupt interrupt;
   auto client = session.connect(interrupt.token());
-  if (!client) return interrupt.requested() ? kExitCancelled : session.failed(client.error(), kExitNoDaemon);
+  if (!client) return interrupt.requested() ? kExitCancelled : session.not_connected(client.error());
   Watch watch(session.err());
   const auto result = client->call<LocateResult>(
       "locate", *params,

@@ -16,7 +16,7 @@ template <class Out, class In, class Show>
 int request(Session& session, std::string_view method, const In& params, bool json, const Show& show) {
   if (!session.config()) return session.failed(session.config().error(), kExitUsage);
   auto client = session.connect();
-  if (!client) return session.failed(client.error(), kExitNoDaemon);
+  if (!client) return session.not_connected(client.error());
   const auto result = client->template call<Out>(method, params);
   if (!result) return session.failed(result.error());
   if (json) {

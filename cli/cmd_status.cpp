@@ -128,7 +128,7 @@ int status(Session& session, const StatusArguments& arguments) {
   if (!session.config()) return session.failed(session.config().error(), kExitUsage);
   const Interrupt interrupt;
   auto client = arguments.if_running ? session.connect_if_running() : session.connect(interrupt.token());
-  if (!client) return interrupt.requested() ? kExitCancelled : session.failed(client.error(), kExitNoDaemon);
+  if (!client) return interrupt.requested() ? kExitCancelled : session.not_connected(client.error());
   if (arguments.skipped) {
     const auto result = client->call<protocol::SkippedResult>(
         "skipped", protocol::SkippedParams{session.directory().string()});

@@ -64,7 +64,7 @@ int warm(Session& session, const WarmArguments& arguments) {
   session.note_warnings();
   Interrupt interrupt;
   auto client = session.connect(interrupt.token());
-  if (!client) return interrupt.requested() ? kExitCancelled : session.failed(client.error(), kExitNoDaemon);
+  if (!client) return interrupt.requested() ? kExitCancelled : session.not_connected(client.error());
   const auto result = client->call<WarmResult>(
       "warm", to_params(session, arguments),
       [&](std::string_view method, const nlohmann::json& params) {

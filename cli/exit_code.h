@@ -26,7 +26,7 @@ struct ExitCodeRow {
 inline constexpr std::array<ExitCodeRow, 6> kExitCodes = {{
     {kExitDone, "done; also when the reader of the output left early"},
     {kExitFailed, "the request failed, or `doctor` found something broken"},
-    {kExitUsage, "the command line or the configuration is wrong"},
+    {kExitUsage, "the command line or the configuration is wrong, or the daemon runs with other options"},
     {kExitNoDaemon, "no daemon is running, or it cannot be started"},
     {kExitModel, "the model is missing, ambiguous or refused"},
     {kExitCancelled, "cancelled, by Ctrl-C or from elsewhere"},

@@ -31,12 +31,12 @@ std::unexpected<Error> too_long(std::string_view origin) {
 
 }  // namespace
 
-Result<std::string> check_question(std::string_view text, std::string_view origin) {
+Result<std::string> check_question(std::string_view text, std::string_view origin, std::string_view example) {
   if (text.size() > kMaxQuestionBytes) return too_long(origin);
   const std::string_view question = trimmed(text);
   if (question.empty()) {
     return fail(ErrorCode::kInvalidArgument, std::string(origin) + " is empty",
-                "write it in quotes: kvboost ask \"where is the cache opened?\"");
+                "write it in quotes: " + std::string(example));
   }
   if (question.find('\0') != std::string_view::npos || !protocol::is_utf8(question)) {
     return fail(ErrorCode::kInvalidArgument, std::string(origin) + " is not UTF-8 text",
@@ -45,7 +45,7 @@ Result<std::string> check_question(std::string_view text, std::string_view origi
   return std::string(question);
 }
 
-Result<std::string> read_question(std::FILE* stream, std::string_view origin) {
+Result<std::string> read_question(std::FILE* stream, std::string_view origin, std::string_view example) {
   std::string text;
   std::array<char, 16384> buffer;
   while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), stream)) {
@@ -53,10 +53,10 @@ Result<std::string> read_question(std::FILE* stream, std::string_view origin) {
     if (text.size() > kMaxQuestionBytes) return too_long(origin);
   }
   if (std::ferror(stream) != 0) return fail_errno("cannot read " + std::string(origin), errno);
-  return check_question(text, origin);
+  return check_question(text, origin, example);
 }
 
-Result<std::string> read_question_file(const std::string& file) {
+Result<std::string> read_question_file(const std::string& file, std::string_view example) {
   const std::unique_ptr<std::FILE, decltype(&std::fclose)> stream(std::fopen(file.c_str(), "rbe"),
                                                                   &std::fclose);
   if (!stream) return fail_errno("cannot read the question from " + file, errno);
@@ -65,7 +65,7 @@ Result<std::string> read_question_file(const std::string& file) {
     return fail(ErrorCode::kInvalidArgument, file + " is a directory",
                 "--file takes a file that holds the question");
   }
-  return read_question(stream.get(), file);
+  return read_question(stream.get(), file, example);
 }
 
 }  // namespace kvboost::cli

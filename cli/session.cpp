@@ -2,10 +2,9 @@
 #include "cli/session.h"
 
 #include <algorithm>
-#include <vector>
+#include <utility>
 
-#include "base/bytes.h"
-#include "base/duration.h"
+#include "cli/daemon_options.h"
 
 namespace kvboost::cli {
 namespace {
@@ -15,50 +14,11 @@ std::filesystem::path current_directory() {
   return std::filesystem::current_path(error);  // empty if it was removed under us
 }
 
-/// A file that is named from here on: the daemon stands elsewhere. Anything that is no such file stays as it
-/// is.
-std::string from_root(std::string_view option, std::string text, const std::filesystem::path& directory) {
-  if (text.empty() || (option != "model" && option != "socket")) return text;
-  std::error_code error;
-  const auto path = (directory / text).lexically_normal();
-  const bool meant = option == "socket" || std::filesystem::is_regular_file(path, error);
-  return meant ? path.string() : text;
-}
-
 Result<Config> load(std::map<std::string, std::string> flags, const std::filesystem::path& directory) {
   ConfigSources sources = Config::process_sources(directory);
   for (auto& [name, text] : flags) text = from_root(name, std::move(text), directory);
   sources.flags = std::move(flags);
   return Config::load(sources);
-}
-
-/// Whether two texts say the same: "2G" and "2048M" do.
-bool same_value(const Option& option, const std::string& a, const std::string& b) {
-  if (a == b) return true;
-  switch (option.kind) {
-    case OptionKind::kSize:
-      return parse_size(a).value_or(0) == parse_size(b).value_or(1);
-    case OptionKind::kDuration:
-      return parse_duration(a).value_or(0) == parse_duration(b).value_or(1);
-    case OptionKind::kFlag:
-      return parse_flag(a).has_value() && parse_flag(a) == parse_flag(b);
-    default:
-      return false;
-  }
-}
-
-/// What a daemon that we start must be told: it reads files and variables itself, but not our command line,
-/// and it does not stand where a relative name was meant.
-std::vector<std::string> daemon_flags(const Config& config, const std::filesystem::path& directory) {
-  std::vector<std::string> flags;
-  for (const Option& option : option_table()) {
-    const Config::Value& value = config.value(option.name);
-    const std::string text = from_root(option.name, value.text, directory);
-    const bool told =
-        value.origin == Origin::kFlag || (value.origin == Origin::kEnvironment && text != value.text);
-    if (option.scope == Scope::kDaemon && told) flags.push_back(flag_name(option) + "=" + text);
-  }
-  return flags;
 }
 
 std::string color_of(const Result<Config>& config) {
@@ -95,7 +55,13 @@ Result<Client> Session::connect(std::stop_token stop) {
   options.stop = std::move(stop);
   auto client = Client::connect(options);
   err_.end_progress();
-  if (client) note_other_options(client->server());
+  if (!client) return client;
+  const auto differing = compare_options(*config_, directory_, *client);
+  if (!differing) {
+    flags_refused_ = differing.error().code == ErrorCode::kInvalidArgument;
+    return fail(differing.error());
+  }
+  if (!differing->empty()) note(*differing);
   return client;
 }
 
@@ -105,21 +71,13 @@ Result<Client> Session::connect_if_running() {
   return Client::connect(options);
 }
 
-void Session::note_other_options(const protocol::InitializeResult& daemon) {
-  std::string differing;
-  for (const auto& [name, theirs] : daemon.options) {
-    const Option* option = find_option(name);
-    if (option == nullptr || option->scope != Scope::kDaemon || name == "socket") continue;
-    // `model use` writes the file and changes a running daemon at once: a file that differs is no
-    // contradiction.
-    if (name == "model" && config_->value(name).origin <= Origin::kUserFile) continue;
-    const std::string ours = from_root(name, config_->text(name), directory_);
-    if (same_value(*option, ours, theirs)) continue;
-    differing += (differing.empty() ? "" : ", ") + name + "=" + (theirs.empty() ? "(empty)" : theirs) +
-                 " instead of " + (ours.empty() ? "(empty)" : ours);
-  }
-  if (!differing.empty())
-    note("the daemon runs with " + differing + "; `kvboost daemon restart` changes that");
+Result<void> Session::check_model_flag(Client& client) const {
+  return cli::check_model_flag(*config_, directory_, client);
+}
+
+ExitCode Session::not_connected(const Error& error) {
+  if (flags_refused_) return failed(error, kExitUsage);
+  return failed(error, error.code == ErrorCode::kModel ? kExitModel : kExitNoDaemon);
 }
 
 ExitCode Session::failed(const Error& error, ExitCode code) {

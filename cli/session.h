@@ -31,12 +31,18 @@ class Session {
   /// kNotFound where `directory` is empty.
   [[nodiscard]] Result<void> need_directory() const;
 
-  /// A daemon, started if there is none; options that it was not started with are named on stderr. The
-  /// configuration must be readable.
+  /// A daemon, started if there is none. If it was started with other options than a flag says, that is an
+  /// error (compare_options); than a variable or file says, a note on stderr. The configuration must be
+  /// readable.
   [[nodiscard]] Result<Client> connect(std::stop_token stop = {});
   /// kNotFound if none runs. Options are not looked at.
   [[nodiscard]] Result<Client> connect_if_running();
 
+  /// kModel if this command's --model cannot be used.
+  [[nodiscard]] Result<void> check_model_flag(Client& client) const;
+
+  /// Says on stderr why `connect` failed, and gives the exit code for it.
+  ExitCode not_connected(const Error& error);
   /// Says on stderr what went wrong and what to do about it; gives `code` back.
   ExitCode failed(const Error& error, ExitCode code);
   ExitCode failed(const Error& error) { return failed(error, exit_code(error.code)); }
@@ -47,9 +53,9 @@ class Session {
 
  private:
   [[nodiscard]] ClientOptions client_options() const;
-  void note_other_options(const protocol::InitializeResult& daemon);
 
   std::string build_;
+  bool flags_refused_ = false;  // by `connect`
   std::filesystem::path directory_;
   Result<Config> config_;
   Terminal out_;

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/daemon_files.h"
 #include "base/file_descriptor.h"
 #include "cli/stop_event.h"
 
@@ -106,7 +107,9 @@ std::optional<std::string> read_until_closed(int fd, std::stop_token stop) {
 Error start_error(std::string_view words, int status) {
   if (words.starts_with("kvboostd: ")) words.remove_prefix(sizeof "kvboostd: " - 1);
   while (words.ends_with('\n')) words.remove_suffix(1);
+  const bool model = WIFEXITED(status) && WEXITSTATUS(status) == kModelRefused;
   Error error{ErrorCode::kIo, "the daemon could not start: ", ""};
+  if (model) error = {ErrorCode::kModel, "", ""};
   const auto end = words.find('\n');
   error.message += words.substr(0, end);
   if (words.empty()) {

@@ -20,7 +20,8 @@ namespace kvboost::cli {
 
 /// Runs `program`, which puts itself into the background and returns once it serves. It gets none of our
 /// files and a session of its own, so that neither Ctrl-C nor a closed terminal reaches it. kIo if it fails:
-/// the message is what it said on stderr. kCancelled on stop; the daemon is then left to go on.
+/// the message is what it said on stderr; kModel if it refuses a model that it was told. kCancelled on stop;
+/// the daemon is then left to go on.
 [[nodiscard]] Result<void> start_daemon(const std::filesystem::path& program,
                                         const std::vector<std::string>& flags, std::stop_token stop);
 

@@ -22,6 +22,7 @@
 #include "daemon/net/lifecycle.h"
 #include "daemon/net/listener.h"
 #include "daemon/net/server.h"
+#include "daemon/protocol/usable_model.h"
 #include "daemon/service.h"
 
 namespace kvboost::daemon {
@@ -70,6 +71,23 @@ Result<Service::Places> places(const DaemonFiles& files) {
                          .build = std::string(build_id())};
 }
 
+/// A model that was named on the command line must be one that can be used: nobody would look for the cause
+/// of later failures there. What variables and files name may be mended while the daemon runs.
+Result<void> check_model_flag(const Config& config) {
+  if (config.value("model").origin != Origin::kFlag || config.text("model").empty()) return {};
+  const auto catalog = ModelCatalog::for_this_user();
+  if (!catalog) return fail(catalog.error());
+  const auto model = catalog->info(config.text("model"));
+  if (!model) return fail(model.error());
+  return protocol::check_usable(model->entry);
+}
+
+int refused(const Error& error, int status = EXIT_FAILURE) {
+  std::cerr << "kvboostd: " << error.message << '\n';
+  if (!error.remedy.empty()) std::cerr << "  " << error.remedy << '\n';
+  return status;
+}
+
 int serve(const Config& config, StartReport report) {
   ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow (ulimit -f) is an error of the write
   auto files = daemon_files(config.text("socket"));
@@ -114,16 +132,11 @@ int run(int argc, char** argv) {
   ConfigSources sources = Config::process_sources();
   sources.flags = std::move(arguments.flags);
   auto config = Config::load(sources);
-  if (!config) {
-    std::cerr << "kvboostd: " << config.error().text() << '\n';
-    return EXIT_FAILURE;
-  }
+  if (!config) return refused(config.error());
+  if (auto good = check_model_flag(*config); !good) return refused(good.error(), kModelRefused);
   if (arguments.foreground) return serve(*config, StartReport::foreground());
   auto report = daemonise();
-  if (!report) {
-    std::cerr << "kvboostd: " << report.error().text() << '\n';
-    return EXIT_FAILURE;
-  }
+  if (!report) return refused(report.error());
   return serve(*config, std::move(*report));
 }
 

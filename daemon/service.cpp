@@ -174,12 +174,12 @@ void Service::bind_models(Binder& binder) {
   using protocol::ModelInfoResult;
   binder.add<protocol::Nothing, protocol::ModelListResult>(
       "model/list", RunOn::kWorker, [this](const auto&, const auto&, auto reply) {
-        reply(protocol::ModelListResult{catalog_.list(chosen_model().value_or(""))});
+        reply(protocol::ModelListResult{catalog_.list(model_in_use())});
       });
-  binder.add<ModelInfoParams, ModelInfoResult>(
-      "model/info", RunOn::kWorker, [this](const auto&, const auto& params, auto reply) {
-        reply(catalog_.info(params.model, chosen_model().value_or("")));
-      });
+  binder.add<ModelInfoParams, ModelInfoResult>("model/info", RunOn::kWorker,
+                                               [this](const auto&, const auto& params, auto reply) {
+                                                 reply(catalog_.info(params.model, model_in_use()));
+                                               });
   binder.add<protocol::ModelAddParams, ModelInfoResult>(
       "model/add", RunOn::kWorker,
       [this](const auto&, const auto& params, auto reply) { reply(catalog_.add(params.path)); });
@@ -231,9 +231,22 @@ Result<Digest> Service::fingerprint(const std::filesystem::path& file, engine::C
                           stop);
 }
 
-Result<std::filesystem::path> Service::chosen_model() const {
+Result<ChosenModel> Service::chosen_model() const {
   const std::lock_guard lock(model_mutex_);
-  return catalog_.resolve(model_);
+  const Config::Value& started_with = config_.value("model");
+  std::string told_by;
+  if (started_with.origin == Origin::kFlag && model_ == started_with.text) {
+    told_by = "the daemon was started with --model " + model_ +
+              ": `kvboost daemon restart` forgets that, `kvboost model use NAME` takes another one";
+  }
+  auto path = catalog_.resolve(model_);
+  if (!path) return fail(with_remedy(path.error(), told_by));
+  return ChosenModel(std::move(*path), std::move(told_by));
+}
+
+std::filesystem::path Service::model_in_use() const {
+  const auto chosen = chosen_model();
+  return chosen ? chosen->path : std::filesystem::path();
 }
 
 protocol::StatusResult Service::status() const {

@@ -64,7 +64,9 @@ class Service {
 
  private:
   /// The file that the user's choice means now.
-  [[nodiscard]] Result<std::filesystem::path> chosen_model() const;
+  [[nodiscard]] Result<ChosenModel> chosen_model() const;
+  /// Empty if none can be chosen.
+  [[nodiscard]] std::filesystem::path model_in_use() const;
   [[nodiscard]] Result<Digest> fingerprint(const std::filesystem::path& file, engine::ComputeType compute,
                                            const std::stop_token& stop);
   [[nodiscard]] protocol::StatusResult status() const;

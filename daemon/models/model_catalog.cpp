@@ -9,6 +9,7 @@
 #include "base/config_file.h"
 #include "base/paths.h"
 #include "base/text.h"
+#include "daemon/protocol/usable_model.h"
 #include "engine/engine.h"
 
 namespace kvboost::daemon {
@@ -146,11 +147,8 @@ ModelInfoResult describe(const FoundModel& model, const fs::path& in_use) {
 
 Result<ModelInfoResult> usable_info(const FoundModel& model) {
   ModelInfoResult result = describe(model, {});
-  const std::string& problem = result.entry.problem;
-  if (problem.empty()) return result;
-  const std::string path = model.path.string();
-  return fail(ErrorCode::kModel, problem.find(path) == std::string::npos ? path + ": " + problem : problem,
-              "`kvboost model list` shows the models that can be used");
+  if (auto usable = protocol::check_usable(result.entry); !usable) return fail(usable.error());
+  return result;
 }
 
 /// The catalogue's word for a path: its entry, or one made up for a file that is on no list.

@@ -61,6 +61,12 @@ Result<std::unique_ptr<LoadedModel>> load_model(const engine::EngineOptions& opt
 
 }  // namespace
 
+Error with_remedy(Error error, std::string_view line) {
+  if (!error.remedy.empty() && !line.empty()) error.remedy += '\n';
+  error.remedy += line;
+  return error;
+}
+
 ModelHost::Lease::Lease(Lease&& other) noexcept
     : host_(std::exchange(other.host_, nullptr)), model_(other.model_) {}
 
@@ -87,8 +93,7 @@ Result<void> ModelHost::check() const {
     const std::lock_guard lock(mutex_);
     if (model_ != nullptr) return {};
   }
-  auto path = locate_();
-  if (!path) return fail(path.error());
+  if (const auto chosen = locate_(); !chosen) return fail(chosen.error());
   return {};
 }
 
@@ -150,22 +155,24 @@ void ModelHost::load() {
     old = std::move(model_);
   }
   old.reset();  // before the new one, so that both never share the memory
-  const auto path = locate_();
-  if (!path) return finish_load(fail(path.error()));
+  const auto chosen = locate_();
+  if (!chosen) return finish_load(fail(chosen.error()));
   engine::EngineOptions options = options_;
-  options.model = *path;
+  options.model = chosen->path;
   {
     const std::lock_guard lock(mutex_);
-    snapshot_.path = *path;
+    snapshot_.path = chosen->path;
   }
-  finish_load(load_model(
+  auto loaded = load_model(
       options, limits_, fingerprint_,
       [this](double share) {
         const std::lock_guard lock(mutex_);
         load_percent_ = static_cast<std::int64_t>(share * 100);
         changed_.notify_all();
       },
-      closing_.get_token()));
+      closing_.get_token());
+  if (!loaded) loaded = fail(with_remedy(loaded.error(), chosen->remedy));
+  finish_load(std::move(loaded));
 }
 
 void ModelHost::finish_load(Result<std::unique_ptr<LoadedModel>> loaded) {

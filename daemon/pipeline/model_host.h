@@ -13,6 +13,8 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/digest.h"
 #include "base/error.h"
@@ -43,10 +45,21 @@ struct ModelLimits {
   std::uint64_t live_bytes = 1ULL << 30;
 };
 
+/// The file of the model that is wanted.
+struct ChosenModel {
+  ChosenModel(std::filesystem::path file, std::string told_by = {})
+      : path(std::move(file)), remedy(std::move(told_by)) {}
+  std::filesystem::path path;
+  std::string remedy;  // for errors: who chose it, and how to choose another one; may be empty
+};
+
+/// The error with one more line of remedy; an empty one adds nothing.
+[[nodiscard]] Error with_remedy(Error error, std::string_view line);
+
 class ModelHost {
  public:
-  /// Finds the file of the model that is wanted; called again for each load that is tried.
-  using Locate = std::function<Result<std::filesystem::path>()>;
+  /// Finds the model that is wanted; called again for each load that is tried.
+  using Locate = std::function<Result<ChosenModel>()>;
 
   /// The model's fingerprint, for its blocks' names. Called on the engine thread once it is loaded.
   using Fingerprint = std::function<Result<Digest>(const std::filesystem::path& model,

@@ -13,7 +13,7 @@ namespace kvboost::cli {
 namespace {
 
 std::string checked(std::string_view text) {
-  const auto question = check_question(text, "the question");
+  const auto question = check_question(text, "the question", kAskExample);
   return question ? *question : "ERROR " + question.error().message;
 }
 
@@ -27,6 +27,11 @@ TEST(Question, EmptyIsRefused) {
   for (const char* text : {"", " ", "\n\t\r\n", "\xEF\xBB\xBF\n"}) {
     EXPECT_EQ(checked(text), "ERROR the question is empty") << text;
   }
+}
+
+TEST(Question, TheRemedyIsTheCommandThatWasMeant) {
+  EXPECT_NE(check_question("", "the report", kLocateExample).error().remedy.find("kvboost locate \""),
+            std::string::npos);
 }
 
 TEST(Question, WhatIsNoTextIsRefused) {
@@ -44,13 +49,14 @@ TEST(Question, FilesAndTheirTrouble) {
   const test::ScratchTree folder;
   const auto file = folder / "question.txt";
   std::ofstream(file) << "from a file\n";
-  EXPECT_EQ(read_question_file(file).value(), "from a file");
+  EXPECT_EQ(read_question_file(file, kAskExample).value(), "from a file");
   std::ofstream(file) << "";
-  EXPECT_EQ(read_question_file(file).error().message, file.string() + " is empty");
+  EXPECT_EQ(read_question_file(file, kAskExample).error().message, file.string() + " is empty");
   std::filesystem::remove(file);
-  EXPECT_NE(read_question_file(file).error().message.find("No such file"), std::string::npos);
-  EXPECT_NE(read_question_file("/").error().message.find("is a directory"), std::string::npos);
-  EXPECT_NE(read_question_file("/dev/zero").error().message.find("longer than"), std::string::npos);
+  EXPECT_NE(read_question_file(file, kAskExample).error().message.find("No such file"), std::string::npos);
+  EXPECT_NE(read_question_file("/", kAskExample).error().message.find("is a directory"), std::string::npos);
+  EXPECT_NE(read_question_file("/dev/zero", kAskExample).error().message.find("longer than"),
+            std::string::npos);
 }
 
 }  // namespace
