@@ -77,7 +77,10 @@ Result<BugSet> mine_bug_set(const std::filesystem::path& repository, std::size_t
   if (set.cases.empty()) {
     return fail(
         ErrorCode::kNotFound,
-        root.string() + " has no commits that mend one to three source files, as far as their messages tell");
+        root.string() + " has no commits that mend one to three source files, as far as their messages tell",
+        "a commit counts whose first line has a word such as fix, fixes, bug, crash, leak, regression, "
+        "wrong, "
+        "incorrect, broken or overflow, and which is not about documents, tests, formatting or the build");
   }
   return set;
 }

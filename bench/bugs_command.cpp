@@ -10,36 +10,41 @@
 namespace kvboost::bench {
 
 void BugsCommand::add_options(CLI::App& command) {
-  command.add_option("--set", set, "reports as JSON Lines (bench/README.md tells the forms)")
+  command.add_option("--set", set, "Reports as JSON Lines (bench/README.md tells the forms)")
+      ->type_name("FILE")
       ->check(CLI::ExistingFile);
-  command.add_option("--mine", mine, "a git repository: its newest fixes are the reports")
+  command.add_option("--mine", mine, "A git repository: its newest fixes are the reports")
+      ->type_name("FOLDER")
       ->check(CLI::ExistingDirectory)
       ->excludes("--set");
-  command.add_option("--trees", bench.trees, "folder of the set's trees or repositories")
+  command.add_option("--trees", bench.trees, "Folder of the set's trees or repositories")
+      ->type_name("FOLDER")
       ->check(CLI::ExistingDirectory);
   command.add_option("--task", task, "rank: all files of the tree; choice: which of four files was changed")
+      ->type_name("rank|choice")
       ->check(CLI::IsMember({"rank", "choice"}))
       ->capture_default_str();
   command
       .add_option(
           "--policy", policies,
-          "of choice: exact (the files were asked about before, in this order), or how blocks that were "
+          "Of choice: exact (the files were asked about before, in this order), or how blocks that were "
           "read ahead are repaired: none, seam:TOKENS, guided:SHARE, several joined by +")
       ->delimiter(',')
       ->capture_default_str();
   command.add_option("--limit", limit,
-                     "so many reports, chosen by the seed; of a mined repository the newest (0: all)");
-  command.add_option("--seed", bench.seed, "of the choice of reports and of the intervals")
+                     "So many reports, chosen by the seed; of a mined repository the newest (0: all)");
+  command.add_option("--seed", bench.seed, "Of the choice of reports and of the intervals")
       ->capture_default_str();
-  command.add_option("--read-files", bench.read_files, "files of a report that the model reads")
+  command.add_option("--read-files", bench.read_files, "Files of a report that the model reads")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  command.add_flag("--words", bench.words_only, "without the model");
-  command.add_flag("!--once", bench.warm, "do not read everything a second time, for the time it takes then");
-  command.add_option("--progress", bench.progress,
-                     "file that keeps what is done: the next run goes on there");
-  command.add_option("--plot", plot, "file for an SVG");
-  command.add_flag("--json", json, "one JSON object a line instead of a table");
+  command.add_flag("--words", bench.words_only, "Without the model");
+  command.add_flag("!--once", bench.warm, "Do not read everything a second time, for the time it takes then");
+  command
+      .add_option("--progress", bench.progress, "File that keeps what is done: the next run goes on there")
+      ->type_name("FILE");
+  command.add_option("--plot", plot, "File for an SVG")->type_name("FILE");
+  command.add_flag("--json", json, "One JSON object a line instead of a table");
 }
 
 Result<BugSet> BugsCommand::read_set() const {

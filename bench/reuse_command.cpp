@@ -21,27 +21,28 @@ void ReuseCommand::add_options(CLI::App& command) {
   static const std::map<std::string, Tier> kTiers = {
       {"ram", Tier::kRam}, {"disk", Tier::kDisk}, {"cold", Tier::kCold}};
   const auto positive = CLI::Range(1, 1'000'000);
-  command.add_option("--repository", bench.repository, "whose files the prompts are made of")
+  command.add_option("--repository", bench.repository, "Whose files the prompts are made of")
+      ->type_name("FOLDER")
       ->check(CLI::ExistingDirectory)
       ->capture_default_str();
-  command.add_option("--dir", bench.directory, "where to store blocks: on the disk that is to be measured")
+  command.add_option("--dir", bench.directory, "Where to store blocks: on the disk that is to be measured")
       ->capture_default_str();
-  command.add_option("--prompts", bench.prompts, "how many")->check(positive)->capture_default_str();
-  command.add_option("--files", bench.files, "files in a prompt")
+  command.add_option("--prompts", bench.prompts, "How many")->check(positive)->capture_default_str();
+  command.add_option("--files", bench.files, "Files in a prompt")
       ->check(CLI::Range(4, 1000))
       ->capture_default_str();
-  command.add_option("--tokens", bench.tokens, "tokens of a prompt, about")
+  command.add_option("--tokens", bench.tokens, "Tokens of a prompt, about")
       ->check(positive)
       ->capture_default_str();
   command.add_flag("--neighbours", bench.neighbours,
-                   "compute blocks behind pieces of files that are in no prompt, as the daemon does once a "
+                   "Compute blocks behind pieces of files that are in no prompt, as the daemon does once a "
                    "model's trial lets it");
-  command.add_option("--tolerance", bench.tolerance, "divergence that policy auto allows, nats")
+  command.add_option("--tolerance", bench.tolerance, "Divergence that policy auto allows, nats")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command.add_option("--seed", bench.seed, "of the choice of files, orders and questions")
+  command.add_option("--seed", bench.seed, "Of the choice of files, orders and questions")
       ->capture_default_str();
-  command.add_option("--greedy", bench.greedy, "tokens of the answer that are compared; 0: none")
+  command.add_option("--greedy", bench.greedy, "Tokens of the answer that are compared; 0: none")
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
   command
@@ -51,25 +52,29 @@ void ReuseCommand::add_options(CLI::App& command) {
                   "layers' attention), blend:SHARE, blend:SHARE:cosine, or several of these joined by +")
       ->delimiter(',')
       ->capture_default_str();
-  command.add_option("--codecs", bench.codecs, "how blocks are stored: bf16, int8, int4")
+  command.add_option("--codecs", bench.codecs, "How blocks are stored: bf16, int8, int4")
       ->delimiter(',')
+      ->type_name("CODECS")
       ->transform(CLI::CheckedTransformer(kCodecs));
-  command.add_option("--tiers", bench.tiers, "where they come from: ram, disk (after a restart), cold")
+  command.add_option("--tiers", bench.tiers, "Where they come from: ram, disk (after a restart), cold")
       ->delimiter(',')
+      ->type_name("TIERS")
       ->transform(CLI::CheckedTransformer(kTiers));
   command
       .add_option("--scenarios", scenarios,
-                  "shuffled, same, question, edited, deleted, dropped, restart, noise, or all; "
+                  "Shuffled, same, question, edited, deleted, dropped, restart, noise, or all; "
                   "without this: shuffled, and with --peer all but noise")
       ->delimiter(',')
       ->check(CLI::IsMember(
           {"shuffled", "same", "question", "edited", "deleted", "dropped", "restart", "noise", "all"}));
   command.add_option("--peer", bench.common.peer,
-                     "ask llama.cpp the same: 'python', the path of a Python interpreter that has llama_cpp, "
+                     "Ask llama.cpp the same: 'python', the path of a Python interpreter that has llama_cpp, "
                      "or a command of your own (bench/reuse_peer.h)");
-  command.add_flag("--json", json, "one JSON object a line instead of a table");
-  command.add_option("--details", details, "file for one JSON object a prompt and way of reading it");
-  command.add_option("--picture", picture, "file for an SVG: time against KL, a point a policy");
+  command.add_flag("--json", json, "One JSON object a line instead of a table");
+  command.add_option("--details", details, "File for one JSON object a prompt and way of reading it")
+      ->type_name("FILE");
+  command.add_option("--picture", picture, "File for an SVG: time against KL, a point a policy")
+      ->type_name("FILE");
 }
 
 std::vector<Scenario> ReuseCommand::wanted_scenarios() const {

@@ -32,6 +32,7 @@ constexpr const char* kPurpose =
     "read once "
     "it does not read again";
 
+constexpr const char* kMoreOptions = "\nMore options, which every command takes: kvboost --help\n";
 constexpr const char* kGlobalGroup = "Options of every command";
 constexpr const char* kAnswerGroup = "How to answer";
 
@@ -42,9 +43,10 @@ void ask_command(CLI::App& root, Invocation& invocation) {
                               "  git diff | kvboost ask - src/\n"
                               "  kvboost ask --continue \"and on Windows?\"");
   auto arguments = bind(app, invocation, ask);
-  app.add_option("words", arguments->words,
-                 "The question (- reads it from standard input), then files or directories to read; "
-                 "without them, the files that fit the question best")
+  app.add_option(
+         "words", arguments->words,
+         "The question (- reads it from standard input), then what to read: a file whole, if it fits, of a "
+         "directory what fits the question best; without them, of the repository")
       ->type_name("QUESTION [PATH...]");
   app.add_option("-f,--file", arguments->file, "Read the question from a file; all words are paths then")
       ->type_name("FILE");
@@ -282,13 +284,6 @@ std::string exit_code_text() {
   return text + "\n`kvboost COMMAND --help` says more, with examples.";
 }
 
-std::string help_of(const CLI::App& app, std::FILE* stream) {
-  const std::string path = path_of(app);
-  const auto parent = path.rfind(' ');
-  return help_text(describe(app, parent == std::string::npos ? "" : path.substr(0, parent)),
-                   Terminal(stream, "never").width());
-}
-
 /// `kvboost help ask` is `kvboost ask --help`, and behind "--" there are no options.
 std::vector<std::string> words_of(int argc, const char* const* argv) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
@@ -346,7 +341,9 @@ std::optional<int> CommandLine::parse(int argc, const char* const* argv) {
   try {
     app_->parse(words);
   } catch (const CLI::CallForHelp&) {
-    std::fputs(help_of(innermost(*app_), stdout).c_str(), stdout);
+    const CLI::App& command = innermost(*app_);
+    std::fputs(help_of(command, stdout).c_str(), stdout);
+    if (&command != app_.get()) std::fputs(kMoreOptions, stdout);
     return kExitDone;
   } catch (const CLI::CallForVersion&) {
     std::fprintf(stdout, "%s\n", version_.c_str());

@@ -29,13 +29,23 @@ std::vector<std::string> choices_of(const std::string& value) {
   return choices;
 }
 
+/// What CLI11 calls the type, without what its checks add: "INT:INT in [1 - 9]" is a number.
+std::string value_of(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const std::string name = type.substr(0, type.find(':'));
+  if (name == "INT" || name == "UINT") return "N";
+  return name == "FLOAT" ? "X" : name;
+}
+
 DocOption describe(const CLI::Option& option) {
   DocOption out;
   for (const std::string& name : option.get_snames()) out.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) out.names.push_back("--" + name);
-  if (option.get_items_expected_max() > 0) out.value = option.get_type_name();
+  if (option.get_items_expected_max() > 0) out.value = value_of(option);
   out.choices = choices_of(out.value);
   out.help = option.get_description();
+  const std::string value = option.get_default_str();  // of a list: "[a,b]"
+  if (!value.empty()) out.help += value.starts_with('[') ? " " + value : " [" + value + "]";
   out.group = option.get_group();
   return out;
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/help.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <vector>
 
+#include "cli/mistake.h"
 #include "cli/render.h"
 
 namespace kvboost::cli {
@@ -64,8 +66,12 @@ std::string help_text(const DocCommand& command, int width) {
     text += item(positional.value, positional.help, width);
   text += options_text(command.options, width);
   if (!command.footer.empty()) text += "\n" + command.footer + "\n";
-  if (command.path != command.name) text += "\nMore options, which every command takes: kvboost --help\n";
   return text;
+}
+
+std::string help_of(const CLI::App& app, std::FILE* stream) {
+  const std::string parent = app.get_parent() == nullptr ? "" : path_of(*app.get_parent());
+  return help_text(describe(app, parent), Terminal(stream, "never").width());
 }
 
 }  // namespace kvboost::cli

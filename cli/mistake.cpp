@@ -39,6 +39,9 @@ std::string unexpected_text(const CLI::App& root) {
       is_plain ? plain_word(rest.front()) : rest.front().substr(0, rest.front().find('='));
   const bool is_option = word.starts_with('-') && !is_plain;
   const std::vector<std::string> known = known_words(app, is_option);
+  if (!is_plain && path_of(app) == "kvboost" && (word == "-v" || word == "-V" || word == "version")) {
+    return word + " is not known here; `kvboost --version` shows version and build";
+  }
   std::string text = (is_option       ? "there is no option "
                       : known.empty() ? "one word too many: "
                                       : "there is no command ") +
@@ -67,7 +70,7 @@ const CLI::App& innermost(const CLI::App& app) {
 }
 
 std::string path_of(const CLI::App& app) {
-  return app.get_parent() == nullptr ? "kvboost" : path_of(*app.get_parent()) + " " + app.get_name();
+  return app.get_parent() == nullptr ? app.get_name() : path_of(*app.get_parent()) + " " + app.get_name();
 }
 
 int say_mistake(const CLI::App& root, const CLI::ParseError& error) {

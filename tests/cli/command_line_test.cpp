@@ -96,6 +96,8 @@ TEST(CommandLineTest, MistakesNameWhatWasProbablyMeant) {
        "there is no option --temprature in `kvboost ask`; did you mean --temperature?");
   says({"status", "--jsn"}, "did you mean --json?");
   says({"status", "--thread"}, "did you mean --threads?");
+  for (const char* word : {"-v", "-V", "version"})
+    says({word}, "`kvboost --version` shows version and build");
   says({"status", "extra"}, "one word too many: extra");
   says({"status", "--", "--json"}, "one word too many: --json");
   says({"daemon"}, "`kvboost daemon` wants one of: start, stop, restart, logs");

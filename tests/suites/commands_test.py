@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import shutil
 
 from machine import DONE, FAILED, MODEL, NO_DAEMON, USAGE
@@ -23,6 +24,31 @@ def test_wrong_use_names_what_was_meant(machine):
         finished = machine.kvboost(*words)
         assert finished.code == USAGE and hint in finished.err and finished.out == "", finished
     assert machine.daemons() == []
+
+
+def test_help_is_plain_everywhere(machine):
+    """None of what the parser of the command line adds by itself."""
+    def visit(*words):
+        shown = machine.kvboost(*words, "--help")
+        assert shown.code == DONE and shown.err == "" and f"Usage: kvboost {' '.join(words)}".strip() in shown.out, shown
+        for noise in (" in [", "Excludes:", "{false}", ":FILE", ":DIR", "REQUIRED", "(Env:", "INT", "ENUM", "[[", "TEXT ...", "[OPTIONS]"):
+            assert noise not in shown.out, (words, noise, shown.out)
+        below = re.search(r"^Commands:\n(.*?)\n\n", shown.out, re.S | re.M)
+        for line in below.group(1).splitlines() if below else ():
+            if name := re.match(r"  (\w\S*)", line):
+                visit(*words, name.group(1))
+                visited.append(name.group(1))
+    visited = []
+    visit()
+    visit("bench")
+    assert {"ask", "restart", "bugs", "engine"} <= set(visited)
+
+
+def test_wrong_use_of_a_benchmark(machine):
+    for words, expected in ((("nosuch",), "there is no command nosuch in `kvboost bench`"), ((), "wants one of"),
+                            (("bugs",), "--set"), (("engine", "--nosuch"), "there is no option --nosuch")):
+        finished = machine.kvboost("bench", *words)
+        assert finished.code == USAGE and expected in finished.err and finished.out == "", finished
 
 
 def test_status_without_and_with_a_daemon(tiny):
@@ -50,6 +76,18 @@ def test_daemon_logs(tiny):
     tiny.kvboost("daemon", "start")
     shown = tiny.kvboost("daemon", "logs", "-n", "5")
     assert shown.code == DONE and 0 < len(shown.out.splitlines()) <= 5
+
+
+def test_the_log_has_a_line_a_request_and_never_its_text(tiny):
+    root = tiny.repository({"a.py": "secretword = 1\n"})
+    assert tiny.kvboost("ask", "--max-tokens", "2", "What is secretword?", cwd=root).code == DONE
+    assert tiny.kvboost("ask", "secretword?", "secretpath", cwd=root).code == FAILED
+    tiny.status()
+    log = tiny.kvboost("daemon", "logs").out
+    assert re.search(r"ask: done in \d+ ms; \d+ tokens read, 0 of them reused, 2 answered", log), log
+    assert len(re.findall("ask: not_found in", log)) == 1 and log.count(" ask: ") == 2, log
+    for unwanted in ("secret", "client ", "initialize", "status"):
+        assert unwanted not in log, log
 
 
 def test_models_are_found_chosen_and_described(machine, tiny_model):
@@ -116,7 +154,7 @@ def test_config_set_and_unset(machine):
     assert "77" in machine.kvboost("config", "max_tokens").out
     for value in ("lots", "0", "99999999999999999999"):
         refused = machine.kvboost("config", "set", "max_tokens", value)
-        assert refused.code == USAGE and "a whole number from 1 to 16777216" in refused.err, refused
+        assert refused.code == USAGE and "a whole number from 1 to 1000000" in refused.err, refused
     assert "77" in machine.kvboost("config", "max_tokens").out
     assert machine.kvboost("config", "set", "model", "--", "--odd.gguf").code == DONE
     assert machine.kvboost("config", "model", "--json").json()["value"] == "--odd.gguf"
