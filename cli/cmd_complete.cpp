@@ -98,7 +98,7 @@ int complete(Session& session, const CompleteArguments& arguments) {
   session.note_warnings();
   Interrupt interrupt;
   auto client = session.connect(interrupt.token());
-  if (!client) return interrupt.requested() ? kExitCancelled : session.failed(client.error(), kExitNoDaemon);
+  if (!client) return interrupt.requested() ? kExitCancelled : session.not_connected(client.error());
   const auto result = client->call<CompleteResult>(
       "complete", *params, [](std::string_view, const nlohmann::json&) {}, interrupt.token());
   if (!result) return interrupt.requested() ? kExitCancelled : session.failed(result.error());

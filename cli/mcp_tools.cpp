@@ -179,7 +179,8 @@ std::vector<McpTool> mcp_tools(const McpPlaces& places, const Config& config) {
   using namespace protocol;
   const auto none = [] { return json::object(); };
   const auto answer_options = [&config] {
-    return json{{"max_tokens", config.integer("max_tokens")},
+    return json{{"prompt_tokens", config.integer("prompt_tokens")},
+                {"max_tokens", config.integer("max_tokens")},
                 {"temperature", config.number("temperature")},
                 {"top_k", config.integer("top_k")},
                 {"top_p", config.number("top_p")},

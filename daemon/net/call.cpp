@@ -41,9 +41,9 @@ void Call::describe(std::string figures) {
 /// Under the lock. An error's message may quote what the user wrote, so its code has to do.
 void Call::log_answer(const Result<std::string>& result) const {
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - received_).count();
-  // Every client begins with the one, and some ask for the other every second.
-  const bool is_small_talk = method_ == "initialize" || method_ == "status";
-  spdlog::log(is_small_talk ? spdlog::level::debug : spdlog::level::info, "{}: {} in {} ms{}{}", method_,
+  // Every client begins with the first, some poll the second, and an editor asks for the third at each key.
+  const bool is_frequent = method_ == "initialize" || method_ == "status" || method_ == "complete";
+  spdlog::log(is_frequent ? spdlog::level::debug : spdlog::level::info, "{}: {} in {} ms{}{}", method_,
               result ? "done" : to_string(result.error().code), ms, figures_.empty() ? "" : "; ", figures_);
 }
 
