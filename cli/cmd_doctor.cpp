@@ -63,10 +63,11 @@ std::string checks_text(const std::vector<DoctorCheck>& checks, const Terminal& 
 }
 
 std::string check_text(const protocol::ModelCheckResult& result, const Terminal& terminal) {
-  std::string text = fields(terminal, {{"model", result.model},
-                                       {"repair", result.policy + " (" + result.reason + ")"},
-                                       {"otherwise", result.header_policy + " (" + result.header_reason +
-                                                         "), for blocks behind no neighbours"}});
+  std::string text = fields(
+      terminal,
+      {{"model", result.model},
+       {"repair", result.policy + " (" + result.reason + "), for blocks behind neighbours"},
+       {"", result.header_policy + " (" + result.header_reason + "), for blocks behind the header alone"}});
   if (result.trials.empty()) return text;
   Table table({{"behind"},
                {"policy"},

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kPieces = 4;
 constexpr std::size_t kPieceTokens = 250;
 constexpr std::size_t kLeastFiles =
-    4 * kPieces;                        // of fewer each prompt would hold too many of the pieces' own
+    4 * kPieces;                        // else too many of a prompt's files would be the pieces' own
 constexpr std::size_t kMostTried = 16;  // files, until one has a piece that is long enough
 constexpr std::int32_t kShareOfContext = 8;
 

@@ -30,11 +30,12 @@ NeighbourRun Neighbours::choose(const LoadedModel& model, Repository& repository
   return find(model, root);
 }
 
-bool Neighbours::try_model(const LoadedModel& model, const std::function<void(double)>& progress,
-                           const std::stop_token& stop) const {
+bool Neighbours::is_untried(const LoadedModel& model) const {
   if (parts_.prefix_only || !model.names || !unfit_for_reuse(model.engine->spec()).empty()) return false;
-  const auto verdict = parts_.gate.verdict(model.engine->spec(), model.names->context);
-  if (!verdict.trials.empty()) return false;
+  return parts_.gate.verdict(model.engine->spec(), model.names->context).trials.empty();
+}
+
+bool Neighbours::try_model(const std::function<void(double)>& progress, const std::stop_token& stop) const {
   const auto tried = parts_.gate.check(false, progress, stop);
   if (!tried && !stop.stop_requested())
     log::warn("the model's reuse could not be tried: {}", tried.error().text());

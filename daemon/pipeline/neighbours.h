@@ -31,9 +31,12 @@ class Neighbours {
   /// Chooses them if that was not done yet. A choice that cannot be kept is none.
   [[nodiscard]] NeighbourRun choose(const LoadedModel& model, Repository& repository) const;
 
-  /// Before much is computed: has the model tried, if it was not, so that nothing must be computed anew
-  /// afterwards. Whether that was done. `progress` gets 0..1.
-  [[nodiscard]] bool try_model(const LoadedModel& model, const std::function<void(double)>& progress,
+  /// Whether the model could be tried, and was not: before much is computed it should be, so that nothing
+  /// must be computed anew afterwards.
+  [[nodiscard]] bool is_untried(const LoadedModel& model) const;
+  /// Whether that was done. `progress` gets 0..1. The caller must hold no lease: another model may have been
+  /// chosen meanwhile, which is loaded once nobody holds this one.
+  [[nodiscard]] bool try_model(const std::function<void(double)>& progress,
                                const std::stop_token& stop) const;
 
  private:

@@ -96,7 +96,14 @@ ReuseVerdict ReuseGate::verdict(const engine::ModelSpec& spec, const Digest& con
                         "the model is not tried yet: that happens when the daemon is idle, or by "
                         "`kvboost doctor --model`"});
   }
-  const ReusePermit header = judge(trials[Behind::kHeader]), near = judge(trials[Behind::kNeighbours]);
+  const ReusePermit header = judge(trials[Behind::kHeader]);
+  ReusePermit near = judge(trials[Behind::kNeighbours]);
+  const auto cost = [&](const ReusePermit& permit) {
+    const PolicyTrials& all = trials[Behind::kHeader];
+    return std::ranges::find(all, permit.policy, &PolicyTrial::policy) - all.begin();
+  };
+  if (near.policy && header.policy && cost(near) > cost(header))
+    near = {std::nullopt, "blocks behind the header alone need less repair"};
   return {std::move(trials), header, near};
 }
 

@@ -159,7 +159,9 @@ bool WarmPass::try_model() {
     progress_.percent = static_cast<std::int64_t>(share * 100);
     report("trying", {});
   };
-  return parts_.neighbours.try_model(**lease_, progress, stop_);
+  if (!parts_.neighbours.is_untried(**lease_)) return false;
+  lease_.reset();
+  return parts_.neighbours.try_model(progress, stop_);
 }
 
 Result<void> WarmPass::compute_all() {

@@ -168,5 +168,19 @@ TEST_F(NeighboursTest, ALargeWarmTriesTheModelFirst) {
   EXPECT_EQ(warmed().computed_chunks, 0);
 }
 
+// The trial gives way to another model, as every request does.
+TEST_F(NeighboursTest, AModelChosenDuringTheTrialEndsTheWarm) {
+  worth_a_trial_ = 1;
+  restart(ReuseChoice::kAuto);
+  bool chosen = false;
+  const auto result = warm({}, false, [&](const auto& progress) {
+    if (progress.stage != "reading" || std::exchange(chosen, true)) return;
+    wanted_ = models_ / "b.gguf";
+    daemon_->host.reload();
+  });
+  ASSERT_FALSE(result.has_value());
+  EXPECT_EQ(result.error().code, ErrorCode::kBusy);
+}
+
 }  // namespace
 }  // namespace kvboost::daemon

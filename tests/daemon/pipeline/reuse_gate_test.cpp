@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "daemon/pipeline/engine_step.h"
+#include "daemon/pipeline/reuse_samples.h"
 #include "tests/support/scratch_tree.h"
 #include "tests/support/tiny_model.h"
 
@@ -142,6 +143,24 @@ TEST_F(ReuseGateTest, ADamagedRecordIsNone) {
   }
   std::ofstream(file, std::ios::binary) << good;
   EXPECT_TRUE(ReuseGate(parts(10)).verdict({}, context).behind_header.policy);
+}
+
+TEST_F(ReuseGateTest, BlocksBehindNeighboursAreNotUsedWhereTheyNeedMoreRepair) {
+  const Digest context = sha256("a model");
+  const auto judged = [&](const char* header, const char* neighbours) {
+    std::filesystem::create_directories(tree_.root() / "reuse");
+    std::ofstream(tree_.root() / "reuse" / context.hex())
+        << "kvboost reuse " << kReuseSamplesVersion << "\nheader none " << header
+        << " 1 1 0 9\nheader seam:8 0.01 1 1 0 8\nneighbours none " << neighbours
+        << " 1 1 0 9\nneighbours seam:8 0.01 1 1 0 8\n";
+    return ReuseGate(parts(0.02)).verdict({}, context);
+  };
+  const RepairPolicy seam{.seam = 8};
+  EXPECT_EQ(judged("0.05", "0.01").behind_neighbours.policy, RepairPolicy{});
+  EXPECT_EQ(judged("0.05", "0.01").behind_header.policy, seam);
+  EXPECT_EQ(judged("0.05", "0.05").behind_neighbours.policy, seam);
+  EXPECT_EQ(judged("0.01", "0.05").behind_neighbours.policy, std::nullopt);
+  EXPECT_EQ(judged("0.01", "0.05").behind_header.policy, RepairPolicy{});
 }
 
 TEST_F(ReuseGateTest, TheUsersChoiceComesFirst) {
