@@ -325,13 +325,15 @@ TEST_F(RealModel, ASmallRunMeasuresReuse) {
 // Behind text that no prompt has no block but the header's is exact.
 TEST_F(RealModel, BlocksCanBeComputedBehindNeighbours) {
   bench_.greedy = 0;
-  bench_.neighbours = 100;
+  bench_.neighbours = true;
   bench_.policies = {"seam:1"};
   bench_.codecs = {cache::Codec::kBf16};
   bench_.tiers = {Tier::kRam};
-  EXPECT_EQ(run_reuse_bench(bench_).error().code, ErrorCode::kInvalidArgument);  // no other files
-  add({"block_cache.h", "follower.cpp", "model_host.cpp", "repair_policy.cpp", "reuse_gate.cpp",
-       "reuse_trial.cpp", "warm_pass.cpp", "warmer.cpp"});
+  EXPECT_EQ(run_reuse_bench(bench_).error().code, ErrorCode::kInvalidArgument);  // too few files
+  add({"answer.cpp", "block_cache.cpp", "block_cache.h", "conversation_file.cpp", "file_blocks.cpp",
+       "follower.cpp", "group_run.cpp", "live_sequences.cpp", "model_host.cpp", "model_ranker.cpp",
+       "plan_reader.cpp", "repair_policy.cpp", "reuse_gate.cpp", "reuse_trial.cpp", "scheduler.cpp",
+       "warm_pass.cpp", "warmer.cpp"});
   std::map<ReuseRow, ReuseOutcome> seen;
   const auto figures = run_reuse_bench(
       bench_, [&](const ReuseRow& row, const ReuseOutcome& outcome) { seen.emplace(row, outcome); });
