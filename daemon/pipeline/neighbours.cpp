@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/pipeline/neighbours.h"
 
+#include <cstddef>
 #include <utility>
 
 #include "base/log.h"
 
 namespace kvboost::daemon {
+namespace {
+
+constexpr std::size_t kMostKnown = 64;
+
+}  // namespace
 
 bool Neighbours::usable(const LoadedModel& model) const {
   if (parts_.prefix_only || !model.names) return false;
@@ -14,8 +20,16 @@ bool Neighbours::usable(const LoadedModel& model) const {
 
 NeighbourRun Neighbours::find(const LoadedModel& model, const std::string& root) const {
   if (!usable(model)) return {};
-  return neighbour_run(parts_.manifest.neighbours(root), model.engine->tokenizer(), model.chat,
-                       model.names->context, model.engine->info().context);
+  auto pieces = parts_.manifest.neighbours(root);
+  const std::lock_guard lock(mutex_);
+  if (known_.size() >= kMostKnown) known_.clear();
+  Known& known = known_[{root, model.names->context}];
+  if (known.pieces != pieces) {
+    known.run = neighbour_run(pieces, model.engine->tokenizer(), model.chat, model.names->context,
+                              model.engine->info().context);
+    known.pieces = std::move(pieces);
+  }
+  return known.run;
 }
 
 NeighbourRun Neighbours::choose(const LoadedModel& model, Repository& repository) const {
@@ -31,8 +45,8 @@ NeighbourRun Neighbours::choose(const LoadedModel& model, Repository& repository
 }
 
 bool Neighbours::is_untried(const LoadedModel& model) const {
-  if (parts_.prefix_only || !model.names || !unfit_for_reuse(model.engine->spec()).empty()) return false;
-  return parts_.gate.verdict(model.engine->spec(), model.names->context).trials.empty();
+  if (parts_.prefix_only || !model.names) return false;
+  return parts_.gate.waits_for_trial(model.engine->spec(), model.names->context);
 }
 
 bool Neighbours::try_model(const std::function<void(double)>& progress, const std::stop_token& stop) const {

@@ -6,9 +6,14 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <mutex>
 #include <stop_token>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "base/digest.h"
 #include "cache/store/manifest.h"
 #include "daemon/pipeline/model_host.h"
 #include "daemon/pipeline/neighbour_run.h"
@@ -40,9 +45,16 @@ class Neighbours {
                                const std::stop_token& stop) const;
 
  private:
+  /// Pieces as a model reads them: encoded once, since every request asks.
+  struct Known {
+    std::vector<cache::Neighbour> pieces;
+    NeighbourRun run;
+  };
   [[nodiscard]] bool usable(const LoadedModel& model) const;
 
   const Parts parts_;
+  mutable std::mutex mutex_;                                       // guards known_
+  mutable std::map<std::pair<std::string, Digest>, Known> known_;  // by root, and context of the model
 };
 
 }  // namespace kvboost::daemon

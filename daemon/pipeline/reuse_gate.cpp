@@ -83,18 +83,18 @@ std::string unfit_for_reuse(const engine::ModelSpec& spec) {
 }
 
 ReuseVerdict ReuseGate::verdict(const engine::ModelSpec& spec, const Digest& context) const {
-  const auto for_all = [](std::map<Behind, PolicyTrials> trials, const ReusePermit& permit) {
-    return ReuseVerdict{std::move(trials), permit, permit};
-  };
-  if (std::string unfit = unfit_for_reuse(spec); !unfit.empty()) return for_all({}, {std::nullopt, unfit});
+  if (std::string unfit = unfit_for_reuse(spec); !unfit.empty())
+    return ReuseVerdict::alike({std::nullopt, std::move(unfit)});
   auto trials = trials_of(context);
   constexpr const char* kChosen = "the option reuse says so";
-  if (parts_.choice == ReuseChoice::kExact) return for_all(std::move(trials), {std::nullopt, kChosen});
-  if (parts_.choice == ReuseChoice::kUnrepaired) return for_all(std::move(trials), {RepairPolicy{}, kChosen});
+  if (parts_.choice == ReuseChoice::kExact)
+    return ReuseVerdict::alike({std::nullopt, kChosen}, std::move(trials));
+  if (parts_.choice == ReuseChoice::kUnrepaired)
+    return ReuseVerdict::alike({RepairPolicy{}, kChosen}, std::move(trials));
   if (trials.empty()) {
-    return for_all({}, {std::nullopt,
-                        "the model is not tried yet: that happens when the daemon is idle, or by "
-                        "`kvboost doctor --model`"});
+    return ReuseVerdict::alike({std::nullopt,
+                                "the model is not tried yet: that happens when the daemon is idle, or by "
+                                "`kvboost doctor --model`"});
   }
   const ReusePermit header = judge(trials[Behind::kHeader]);
   ReusePermit near = judge(trials[Behind::kNeighbours]);
@@ -105,6 +105,10 @@ ReuseVerdict ReuseGate::verdict(const engine::ModelSpec& spec, const Digest& con
   if (near.policy && header.policy && cost(near) > cost(header))
     near = {std::nullopt, "blocks behind the header alone need less repair"};
   return {std::move(trials), header, near};
+}
+
+bool ReuseGate::waits_for_trial(const engine::ModelSpec& spec, const Digest& context) const {
+  return parts_.choice == ReuseChoice::kAuto && unfit_for_reuse(spec).empty() && trials_of(context).empty();
 }
 
 ReusePermit ReuseGate::judge(const PolicyTrials& trials) const {

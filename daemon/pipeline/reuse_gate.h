@@ -18,6 +18,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/digest.h"
@@ -48,6 +49,12 @@ struct ReuseVerdict {
   std::map<Behind, PolicyTrials> trials;  // empty: not tried
   ReusePermit behind_header;
   ReusePermit behind_neighbours;
+
+  /// The same for blocks of both kinds.
+  [[nodiscard]] static ReuseVerdict alike(const ReusePermit& permit,
+                                          std::map<Behind, PolicyTrials> trials = {}) {
+    return {std::move(trials), permit, permit};
+  }
 };
 
 /// What a request over a repository may use. `neighbours`: NeighbourRun::end.
@@ -74,6 +81,9 @@ class ReuseGate {
 
   /// By what is on record for this model and header.
   [[nodiscard]] ReuseVerdict verdict(const engine::ModelSpec& spec, const Digest& context) const;
+
+  /// Whether that verdict would be another one once the model is tried.
+  [[nodiscard]] bool waits_for_trial(const engine::ModelSpec& spec, const Digest& context) const;
 
   /// Tries the model that is loaded, unless that was done already and `again` is not wanted. Gives way to
   /// every request. One check runs at a time; others wait for it. `progress` gets 0..1 between steps.

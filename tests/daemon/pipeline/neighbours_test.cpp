@@ -168,6 +168,16 @@ TEST_F(NeighboursTest, ALargeWarmTriesTheModelFirst) {
   EXPECT_EQ(warmed().computed_chunks, 0);
 }
 
+// What a trial would say decides nothing where the user has chosen.
+TEST_F(NeighboursTest, ATrialIsWorthItOnlyWhereItDecides) {
+  for (const ReuseChoice choice : {ReuseChoice::kExact, ReuseChoice::kUnrepaired}) {
+    restart(choice);
+    EXPECT_FALSE(daemon_->neighbours.is_untried(*lease()));
+  }
+  restart(ReuseChoice::kAuto);
+  EXPECT_TRUE(daemon_->neighbours.is_untried(*lease()));
+}
+
 // The trial gives way to another model, as every request does.
 TEST_F(NeighboursTest, AModelChosenDuringTheTrialEndsTheWarm) {
   worth_a_trial_ = 1;
