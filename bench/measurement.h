@@ -27,6 +27,9 @@ struct Measurement {
 /// The middle value; the mean of the two middle ones if there is an even number. `values` is not empty.
 [[nodiscard]] double median(std::vector<double> values);
 
+/// The value that `share` of them (0 to 1) are at most, by the nearest rank; 0 of none.
+[[nodiscard]] double percentile(std::vector<double> values, double share);
+
 void print_json(std::ostream& out, const Measurement& measurement);
 
 /// One line of print_json; kProtocol with the line if it is none.

@@ -10,16 +10,11 @@
 #include <string>
 #include <string_view>
 
+#include "base/text.h"
 #include "bench/scratch_folder.h"
 
 namespace kvboost::bench {
 namespace {
-
-std::string shell_word(std::string_view word) {
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
 
 std::string joined(std::span<const std::int32_t> numbers) {
   std::string text;

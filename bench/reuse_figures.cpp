@@ -14,13 +14,6 @@ namespace {
 
 constexpr double kDoubt = 0.05;
 
-/// Percentile p of 0..1, by the nearest rank.
-double percentile(std::vector<double> values, double p) {
-  std::ranges::sort(values);
-  const auto rank = static_cast<std::size_t>(std::ceil(p * static_cast<double>(values.size())));
-  return values[std::max<std::size_t>(rank, 1) - 1];
-}
-
 template <typename Field>
 std::vector<double> all_of(std::span<const ReuseOutcome> outcomes, Field field) {
   std::vector<double> values;

@@ -5,6 +5,8 @@
 #include <array>
 #include <functional>
 
+#include "base/text.h"
+
 namespace kvboost::bench {
 namespace {
 
@@ -12,12 +14,6 @@ constexpr std::size_t kShortestName = 4;
 
 bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-std::string_view trim(std::string_view text) {
-  const auto begin = text.find_first_not_of(" \t\r");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
 }
 
 /// The word that `text` begins with.
@@ -42,7 +38,7 @@ bool is_name(std::string_view word) {
 void each_line(std::string_view text, const std::function<void(std::string_view)>& visit) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    visit(trim(text.substr(0, end)));
+    visit(trimmed(text.substr(0, end), " \t\r"));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
 }

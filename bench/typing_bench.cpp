@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdlib>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -138,13 +137,6 @@ Result<TypingFigures> run_typing_bench(const TypingBench& bench) {
   TypingBench absolute = bench;
   absolute.repository = std::filesystem::absolute(bench.repository);
   return TypingRun(absolute, std::move(*model)).run();
-}
-
-double percentile(std::vector<double> values, double share) {
-  if (values.empty()) return 0;
-  std::ranges::sort(values);
-  const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
-  return values[std::clamp<std::size_t>(rank, 1, values.size()) - 1];
 }
 
 void print_typing(std::ostream& out, const TypingFigures& f, bool json) {

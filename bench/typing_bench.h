@@ -39,9 +39,6 @@ struct TypingFigures {
 
 [[nodiscard]] Result<TypingFigures> run_typing_bench(const TypingBench& bench);
 
-/// The value that so much of them is at most, 0 to 1; 0 of none.
-[[nodiscard]] double percentile(std::vector<double> values, double share);
-
 void print_typing(std::ostream& out, const TypingFigures& figures, bool json);
 
 }  // namespace kvboost::bench

@@ -2,7 +2,6 @@
 #include "cli/chunk_table.h"
 
 #include "base/bytes.h"
-#include "base/duration.h"
 #include "cli/render.h"
 
 namespace kvboost::cli {
@@ -23,7 +22,7 @@ std::string chunk_table(std::span<const protocol::AskChunk> chunks, const Termin
     table.add({chunk.path.empty() ? "(prompt)" : chunk.path,
                lines ? std::to_string(chunk.first_line) + "-" + std::to_string(chunk.last_line) : "",
                human_count(chunk.tokens), human_count(chunk.computed), human_count(chunk.repaired),
-               human_size(chunk.bytes), human_duration(chunk.ms / 1000), chunk.match, chunk.reason});
+               human_size(chunk.bytes), milliseconds(chunk.ms), chunk.match, chunk.reason});
   }
   return table.text(terminal) + "\n";
 }

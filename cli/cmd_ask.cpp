@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/bytes.h"
-#include "base/duration.h"
 #include "base/text.h"
 #include "cli/chunk_table.h"
 #include "cli/interrupt.h"
@@ -151,10 +150,6 @@ void report(Session& session, const AskResult& result, const AskArguments& argum
 std::string lines_text(const protocol::AskFile& file) {
   if (file.whole_file) return "all";
   return std::to_string(file.first_line) + "-" + std::to_string(file.last_line);
-}
-
-std::string milliseconds(double ms) {
-  return human_duration(ms / 1000);
 }
 
 }  // namespace

@@ -2,18 +2,16 @@
 #include "cli/cmd_complete.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/bytes.h"
 #include "base/duration.h"
 #include "cli/chunk_table.h"
 #include "cli/interrupt.h"
+#include "cli/read_stream.h"
 #include "cli/render.h"
 #include "daemon/protocol/path_text.h"
 
@@ -24,18 +22,9 @@ using protocol::CompleteResult;
 
 constexpr std::size_t kMostBytes = 4'000'000;  // a message of the protocol may have 16 MiB, escaped
 
-Result<std::string> read_all(std::FILE* stream, const std::string& origin) {
-  std::string text;
-  std::array<char, 16384> buffer;
-  while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), stream)) {
-    text.append(buffer.data(), count);
-    if (text.size() > kMostBytes) {
-      return fail(ErrorCode::kInvalidArgument, origin + " is longer than " + human_size(kMostBytes),
-                  "files of that size are not completed");
-    }
-  }
-  if (std::ferror(stream) != 0) return fail_errno("cannot read " + origin, errno);
-  if (!protocol::is_utf8(text)) {
+Result<std::string> read_text(std::FILE* stream, const std::string& origin) {
+  auto text = read_stream(stream, origin, kMostBytes, "files of that size are not completed");
+  if (text && !protocol::is_utf8(*text)) {
     return fail(ErrorCode::kInvalidArgument, origin + " is not UTF-8 text",
                 "convert it, for instance with iconv -t UTF-8; the offset is in bytes of that");
   }
@@ -43,11 +32,10 @@ Result<std::string> read_all(std::FILE* stream, const std::string& origin) {
 }
 
 Result<std::string> read_buffer(const CompleteArguments& arguments) {
-  if (!arguments.saved) return read_all(stdin, "the buffer on standard input");
-  const std::unique_ptr<std::FILE, decltype(&std::fclose)> stream(std::fopen(arguments.file.c_str(), "rbe"),
-                                                                  &std::fclose);
+  if (!arguments.saved) return read_text(stdin, "the buffer on standard input");
+  const Stream stream = open_stream(arguments.file);
   if (!stream) return fail_errno("cannot read " + arguments.file, errno);
-  return read_all(stream.get(), arguments.file);
+  return read_text(stream.get(), arguments.file);
 }
 
 /// "path:12", or a path alone.
@@ -82,10 +70,6 @@ Result<protocol::CompleteParams> to_params(const Session& session, const Complet
   params.text = std::move(*text);
   params.offset = arguments.offset.value_or(std::ssize(params.text));
   return params;
-}
-
-std::string milliseconds(double ms) {
-  return human_duration(ms / 1000);
 }
 
 }  // namespace

@@ -24,14 +24,12 @@ bool same_value(const Option& option, const std::string& a, const std::string& b
   }
 }
 
-/// As a shell takes it for one word.
+/// As a shell takes it for one word, with no more quotes than are wanted.
 std::string quoted(const std::string& word) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:+,%@";
   if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
-  return text + "'";
+  return shell_word(word);
 }
 
 /// As one writes it on a command line.

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/replace_file.h"
+#include "base/text.h"
 
 namespace kvboost::cli {
 namespace {
@@ -24,16 +25,6 @@ constexpr std::string_view kCallAside =
     "[ ! -x \"$0.before-kvboost\" ] || exec \"$0.before-kvboost\" \"$@\"\n";
 constexpr std::string_view kAsideSuffix = ".before-kvboost";
 constexpr std::array<std::string_view, 6> kShells = {"sh", "bash", "dash", "ash", "ksh", "zsh"};
-
-/// As one word of a shell.
-std::string shell_word(std::string_view text) {
-  std::string word = "'";
-  for (const char letter : text) {
-    if (letter == '\'') word += "'\\'";
-    word += letter;
-  }
-  return word + "'";
-}
 
 /// Whether the text is a script of a shell that understands our lines, with something behind its first line.
 bool is_shell_script(std::string_view text) {

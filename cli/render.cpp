@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/duration.h"
+
 namespace kvboost::cli {
 namespace {
 
@@ -79,6 +81,10 @@ std::string decimal(double number, int digits) {
   std::array<char, 64> text;
   std::snprintf(text.data(), text.size(), "%.*f", digits, number);
   return text.data();
+}
+
+std::string milliseconds(double ms) {
+  return human_duration(ms / 1000);
 }
 
 std::vector<std::string> shortened(std::vector<std::string> lines, std::string_view what,

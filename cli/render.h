@@ -48,6 +48,8 @@ class Table {
 
 /// "3.1": so many digits behind the point.
 [[nodiscard]] std::string decimal(double number, int digits = 1);
+/// human_duration of milliseconds.
+[[nodiscard]] std::string milliseconds(double ms);
 
 /// The lines, or, if they are more than a few, the first ones and "WHAT: 12 more files (`HINT` names them)".
 [[nodiscard]] std::vector<std::string> shortened(std::vector<std::string> lines, std::string_view what,

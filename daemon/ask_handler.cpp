@@ -190,12 +190,8 @@ std::optional<Reuse> AskHandler::reuse_of(const LoadedModel& model, const Run& r
 }
 
 ReuseVerdict AskHandler::verdict_of(const LoadedModel& model, const Run& run) const {
-  const auto none = [](const char* reason) {
-    const ReusePermit permit{std::nullopt, reason};
-    return ReuseVerdict{{}, permit, permit};
-  };
-  if (!run.params.reuse) return none("the request wants every token read");
-  if (!model.names) return none("nothing can be stored for this model");
+  if (!run.params.reuse) return ReuseVerdict::alike({std::nullopt, "the request wants every token read"});
+  if (!model.names) return ReuseVerdict::alike({std::nullopt, "nothing can be stored for this model"});
   return parts_.gate.verdict(model.engine->spec(), model.names->context);
 }
 
@@ -276,10 +272,8 @@ void AskHandler::end(Run& run, const Result<protocol::AskResult>& outcome) {
     run.context.describe(formatted("%d tokens read, %d of them reused, %d answered, the first after %.0f ms",
                                    outcome->prompt_tokens, outcome->reused_tokens, outcome->answer_tokens,
                                    outcome->timings.first_token_ms));
-  } else if (outcome.error().code == ErrorCode::kCancelled) {
-    ++parts_.metrics.cancelled;
   } else {
-    ++parts_.metrics.failed;
+    parts_.metrics.count(outcome.error());
   }
   run.reply(outcome);
 }

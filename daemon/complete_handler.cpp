@@ -182,13 +182,14 @@ CompleteResult CompleteHandler::result_of(const Run& run, const WrittenHints& wr
     if (!hint.text.empty())
       result.hints.push_back({buffer.with_own_line_ends(hint.text), hint.finish_reason});
   }
-  const FillInMiddle fill = FillInMiddle::detect(model.engine->tokenizer(), model.chat);
+  const FillFamily family = run.prepared->plan.family;
+  const bool fills = family != FillFamily::kNone;
   result.offset = static_cast<std::int64_t>(buffer.given_offset());
   result.shape = run.prepared->place.wanted == cache::WantedText::kLine ? "line" : "block";
-  result.method = fill.available() ? "fill-in-the-middle" : "prefix";
+  result.method = fills ? "fill-in-the-middle" : "prefix";
   result.origin = "model";
-  if (fill.available()) {
-    result.family = to_string(fill.family());
+  if (fills) {
+    result.family = to_string(family);
   } else {
     result.note =
         "the model has no marks to fill in the middle with: it saw nothing of what follows the cursor";
@@ -246,7 +247,7 @@ void CompleteHandler::end(const RunPtr& run, const Result<CompleteResult>& outco
     parts_.metrics.prompt_tokens += outcome->prompt_tokens;
     parts_.metrics.reused_tokens += outcome->live_tokens + outcome->loaded_tokens;
   } else {
-    ++(outcome.error().code == ErrorCode::kCancelled ? parts_.metrics.cancelled : parts_.metrics.failed);
+    parts_.metrics.count(outcome.error());
   }
   (*run->reply)(outcome);
 }

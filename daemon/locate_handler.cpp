@@ -37,16 +37,8 @@ std::string line_of(std::string_view text, std::int32_t number) {
     if (begin == std::string_view::npos) return {};
     ++begin;
   }
-  std::string_view line = text.substr(begin, text.find('\n', begin) - begin);
-  const std::size_t first = line.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return {};
-  line = line.substr(first, line.find_last_not_of(" \t\r") + 1 - first);
-  return std::string(utf8_beginning(line, kLongestLine));
-}
-
-std::int32_t line_at(std::string_view text, std::size_t byte) {
-  const std::string_view before = text.substr(0, std::min(byte, text.size()));
-  return static_cast<std::int32_t>(std::ranges::count(before, '\n')) + 1;
+  const std::string_view line = text.substr(begin, text.find('\n', begin) - begin);
+  return std::string(utf8_beginning(trimmed(line, " \t\r"), kLongestLine));
 }
 
 }  // namespace
@@ -104,7 +96,7 @@ struct LocateHandler::Run {
     } else if (!file.functions.empty()) {
       file.line = file.functions.front().first_line;
     } else if (!suspect.spans.empty()) {
-      file.line = line_at(*text, suspect.spans.front().begin);
+      file.line = line_number(*text, suspect.spans.front().begin);
     }
     file.text = line_of(*text, file.line);
     return file;
@@ -125,9 +117,7 @@ void LocateHandler::bind(Binder& binder) {
 }
 
 void LocateHandler::end(const Run& run, const Result<LocateResult>& outcome) {
-  if (!outcome) {
-    ++(outcome.error().code == ErrorCode::kCancelled ? parts_.metrics.cancelled : parts_.metrics.failed);
-  }
+  if (!outcome) parts_.metrics.count(outcome.error());
   run.reply(outcome);
 }
 

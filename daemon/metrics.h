@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/error.h"
+
 namespace kvboost::daemon {
 
 struct Metrics {
@@ -13,6 +15,8 @@ struct Metrics {
   std::atomic<std::int64_t> reused_tokens{0};
   std::atomic<std::int64_t> cancelled{0};
   std::atomic<std::int64_t> failed{0};
+
+  void count(const Error& error) { ++(error.code == ErrorCode::kCancelled ? cancelled : failed); }
 };
 
 }  // namespace kvboost::daemon

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/search_handler.h"
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "base/digest.h"
+#include "base/text.h"
 #include "daemon/prompt/named_paths.h"
 
 namespace kvboost::daemon {
@@ -35,15 +35,11 @@ class Texts {
   std::map<std::string, std::string> texts_;
 };
 
-std::int32_t lines_in(std::string_view text) {
-  return static_cast<std::int32_t>(std::ranges::count(text, '\n'));
-}
-
 protocol::SearchSpan cut_out(const RankedSpan& ranked, std::string_view text) {
   const std::string_view span = text.substr(ranked.begin, ranked.end - ranked.begin);
   protocol::SearchSpan out{.path = ranked.path, .score = ranked.score, .text = std::string(span)};
-  out.first_line = lines_in(text.substr(0, ranked.begin)) + 1;
-  out.last_line = out.first_line + lines_in(span) - (span.ends_with('\n') ? 1 : 0);
+  out.first_line = line_number(text, ranked.begin);
+  out.last_line = line_number(text, ranked.end) - (span.ends_with('\n') ? 1 : 0);
   return out;
 }
 
@@ -62,9 +58,7 @@ void SearchHandler::bind(Binder& binder) {
 }
 
 void SearchHandler::end(const Reply<SearchResult>& reply, const Result<SearchResult>& outcome) const {
-  if (!outcome) {
-    ++(outcome.error().code == ErrorCode::kCancelled ? parts_.metrics.cancelled : parts_.metrics.failed);
-  }
+  if (!outcome) parts_.metrics.count(outcome.error());
   reply(outcome);
 }
 

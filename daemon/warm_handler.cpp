@@ -168,9 +168,8 @@ void WarmHandler::warm(const std::shared_ptr<Run>& run) {
 
 void WarmHandler::end(const Run& run, const Result<WarmResult>& outcome) {
   if (outcome) return run.reply(outcome);
-  const bool cancelled = outcome.error().code == ErrorCode::kCancelled;
-  ++(cancelled ? parts_.metrics.cancelled : parts_.metrics.failed);
-  if (cancelled && !run.context.stop().stop_requested()) {
+  parts_.metrics.count(outcome.error());
+  if (outcome.error().code == ErrorCode::kCancelled && !run.context.stop().stop_requested()) {
     return run.reply(fail(ErrorCode::kBusy, "the daemon is leaving; what is computed is kept",
                           "`kvboost warm` goes on from there"));
   }

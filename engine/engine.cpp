@@ -284,7 +284,9 @@ Result<std::vector<float>> Engine::deviation_of(Sequence& sequence, std::span<co
   if (layer < 0 || layer >= impl_->spec.n_layers || cells.empty())
     return fail(ErrorCode::kInvalidArgument, "there is no such layer, or no cell to look at");
   Sequence::Impl& live = *sequence.impl_;
-  const auto work = Impl::work_of(live.kv, {}, {.repair = cells});
+  PrefillOptions options;
+  options.repair = cells;
+  const auto work = Impl::work_of(live.kv, {}, options);
   if (!work) return fail(work.error());
   std::vector<float> all;
   auto result = guarded([&]() -> Result<void> {

@@ -4,21 +4,14 @@
 #include <tree_sitter/api.h>
 
 #include <algorithm>
-#include <initializer_list>
 
+#include "base/text.h"
 #include "cache/chunk/grammars.h"
 #include "cache/chunk/parse_guard.h"
 #include "cache/chunk/parsed_text.h"
 
 namespace kvboost::cache {
 namespace {
-
-constexpr std::string_view kBlanks = " \t\r\n\f\v";
-constexpr std::size_t kTab = 4;
-
-bool contains_any(std::string_view type, std::initializer_list<std::string_view> words) {
-  return std::ranges::any_of(words, [&](std::string_view word) { return type.contains(word); });
-}
 
 std::string_view line_at(std::string_view text, std::size_t at) {
   const std::size_t before = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
@@ -29,7 +22,7 @@ std::string_view line_at(std::string_view text, std::size_t at) {
 /// The first line behind `at` that shows something, or nothing.
 std::string_view next_line(std::string_view text, std::size_t at) {
   const std::size_t end = text.find('\n', at);
-  const std::size_t first = end == std::string_view::npos ? end : text.find_first_not_of(kBlanks, end);
+  const std::size_t first = end == std::string_view::npos ? end : text.find_first_not_of(kWhiteSpace, end);
   return first == std::string_view::npos ? std::string_view() : line_at(text, first);
 }
 
@@ -41,7 +34,8 @@ bool only_closes(std::string_view rest) {
 /// Whether a brace is the beginning of a value, by what stands before it: a text that is being written often
 /// has no tree that tells.
 bool begins_value(std::string_view text, std::size_t brace) {
-  const std::size_t before = brace == 0 ? std::string_view::npos : text.find_last_not_of(kBlanks, brace - 1);
+  const std::size_t before =
+      brace == 0 ? std::string_view::npos : text.find_last_not_of(kWhiteSpace, brace - 1);
   return before != std::string_view::npos && std::string_view("=(,[:").contains(text[before]);
 }
 
@@ -49,7 +43,7 @@ bool begins_value(std::string_view text, std::size_t brace) {
 bool begins_statement(std::string_view line) {
   constexpr std::string_view kWords[] = {"async", "case", "class",   "def",   "elif", "else",  "except",
                                          "for",   "if",   "finally", "match", "try",  "while", "with"};
-  line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));
+  line.remove_prefix(std::min(line.find_first_not_of(kWhiteSpace), line.size()));
   return std::ranges::any_of(kWords, [&](std::string_view word) {
     return line.starts_with(word) && line.size() > word.size() &&
            (line[word.size()] == ' ' || line[word.size()] == ':');
@@ -96,7 +90,7 @@ std::size_t indent_of(std::string_view line) {
   std::size_t columns = 0;
   for (const char c : line) {
     if (c != ' ' && c != '\t') break;
-    columns += c == '\t' ? kTab - columns % kTab : 1;
+    columns += c == '\t' ? kTabColumns - columns % kTabColumns : 1;
   }
   return columns;
 }
@@ -104,7 +98,7 @@ std::size_t indent_of(std::string_view line) {
 CursorPlace cursor_place(std::string_view path, std::string_view text, std::size_t offset,
                          std::chrono::milliseconds budget) {
   const std::string_view rest = text.substr(offset, text.find('\n', offset) - offset);
-  const std::size_t last = text.substr(0, offset).find_last_not_of(kBlanks);
+  const std::size_t last = text.substr(0, offset).find_last_not_of(kWhiteSpace);
   if (last == std::string_view::npos || !only_closes(rest)) return {};
   const std::size_t indent = indent_of(line_at(text, last));
   const std::string_view behind = next_line(text, offset);
@@ -115,7 +109,8 @@ CursorPlace cursor_place(std::string_view path, std::string_view text, std::size
   const std::string_view below =
       line_end == std::string_view::npos ? std::string_view() : line_at(text, line_end + 1);
   const bool free_for_member =
-      blank_line && (below.find_first_not_of(kBlanks) == std::string_view::npos || indent_of(below) < indent);
+      blank_line &&
+      (below.find_first_not_of(kWhiteSpace) == std::string_view::npos || indent_of(below) < indent);
   if (!free_for_body && !free_for_member) return {};
   switch (what_is_before(path, text, last, budget)) {
     case Before::kOpensBody:

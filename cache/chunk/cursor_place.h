@@ -27,7 +27,8 @@ struct CursorPlace {
 [[nodiscard]] CursorPlace cursor_place(std::string_view path, std::string_view text, std::size_t offset,
                                        std::chrono::milliseconds budget);
 
-/// Columns of the white space that a line begins with, a tab counted as four.
+inline constexpr std::size_t kTabColumns = 4;
+/// Columns of the white space that a line begins with; a tab goes on to the next multiple of kTabColumns.
 [[nodiscard]] std::size_t indent_of(std::string_view line);
 
 }  // namespace kvboost::cache

@@ -4,17 +4,13 @@
 #include <tree_sitter/api.h>
 
 #include <algorithm>
-#include <initializer_list>
 #include <utility>
 
+#include "base/text.h"
 #include "cache/chunk/parsed_text.h"
 
 namespace kvboost::cache {
 namespace {
-
-bool contains_any(std::string_view type, std::initializer_list<std::string_view> words) {
-  return std::ranges::any_of(words, [&](std::string_view word) { return type.contains(word); });
-}
 
 // What a node does to the one behind it.
 enum class Binding {

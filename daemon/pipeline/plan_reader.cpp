@@ -64,9 +64,7 @@ class PlanReader {
   /// Not the part with the last token: something must be computed to have logits.
   [[nodiscard]] bool loadable(std::size_t part) const {
     if (begins_[part + 1] == begins_.back()) return false;
-    const ResolvedPart& found = resolved_[part];
-    return found.match == Match::kExact ||
-           (found.match == Match::kApproximate && reading_.reuse->policy(found.near));
+    return reading_.reuse != nullptr && reading_.reuse->places(resolved_[part].match, resolved_[part].near);
   }
 
   /// Puts the part's block into the sequence, behind what must be computed before it. When there is no block

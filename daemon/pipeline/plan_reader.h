@@ -37,6 +37,10 @@ struct Reuse {
   [[nodiscard]] const std::optional<RepairPolicy>& policy(bool near) const {
     return near && repair_near ? repair_near : repair;
   }
+  /// Whether the block that was found for a part may be placed.
+  [[nodiscard]] bool places(Match match, bool near) const {
+    return match == Match::kExact || (match == Match::kApproximate && policy(near));
+  }
 };
 
 struct PlanReading {

@@ -18,8 +18,7 @@ class StepReader {
     if (reading.reuse == nullptr) return;
     for (const ResolvedPart& part :
          resolve(*reading.plan, reading.reuse->context, reading.reuse->neighbours, *reading.reuse->blocks)) {
-      stored_.push_back(part.match == Match::kExact ||
-                        (part.match == Match::kApproximate && reading.reuse->policy(part.near)));
+      stored_.push_back(reading.reuse->places(part.match, part.near));
     }
   }
 

@@ -44,6 +44,7 @@ CompletionPlan make_completion_plan(CompletionParts parts) {
   add(prompt, {.path = parts.path, .tokens = parts.window.tail()});
   plan.opening = parts.window.opening();
   plan.closing = fill.before_middle();
+  plan.family = fill.family();
   return plan;
 }
 

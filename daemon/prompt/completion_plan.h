@@ -27,6 +27,7 @@ struct CompletionPlan {
   std::vector<engine::TokenId> closing;  // behind all: the missing text comes next
   /// What is written begins with these bytes, which are in the buffer already.
   std::string opening;
+  FillFamily family = FillFamily::kNone;  // whose marks it has
 
   [[nodiscard]] std::size_t size() const { return prompt.size() + suffix.size() + closing.size(); }
 };

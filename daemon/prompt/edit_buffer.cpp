@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "cache/chunk/line_ends.h"
 
 namespace kvboost::daemon {
@@ -50,7 +51,7 @@ std::size_t EditBuffer::line_begin() const {
 }
 
 std::int32_t EditBuffer::line() const {
-  return static_cast<std::int32_t>(std::ranges::count(before(), '\n')) + 1;
+  return line_number(text_, offset_);
 }
 
 std::string_view EditBuffer::line_above() const {

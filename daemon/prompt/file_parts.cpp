@@ -5,24 +5,6 @@
 #include <utility>
 
 namespace kvboost::daemon {
-namespace {
-
-// Calls visit(first, end) for each run of neighbouring indices.
-template <class Visit>
-void for_each_run(const std::set<std::size_t>& indices, const Visit& visit) {
-  for (auto at = indices.begin(); at != indices.end();) {
-    const std::size_t first = *at;
-    std::size_t end = first;
-    while (at != indices.end() && *at == end) {
-      ++at;
-      ++end;
-    }
-    visit(first, end);
-  }
-}
-
-}  // namespace
-
 PlanPart file_part(const std::string& path, const EncodedChunk& chunk) {
   return {.kind = PartKind::kFile,
           .path = path,

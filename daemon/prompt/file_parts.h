@@ -21,6 +21,20 @@ namespace kvboost::daemon {
 /// A chunk of a file as a part of a plan.
 [[nodiscard]] PlanPart file_part(const std::string& path, const EncodedChunk& chunk);
 
+/// Calls visit(first, end) for each run of neighbouring indices.
+template <class Visit>
+void for_each_run(const std::set<std::size_t>& indices, const Visit& visit) {
+  for (auto at = indices.begin(); at != indices.end();) {
+    const std::size_t first = *at;
+    std::size_t end = first;
+    while (at != indices.end() && *at == end) {
+      ++at;
+      ++end;
+    }
+    visit(first, end);
+  }
+}
+
 class FileParts {
  public:
   FileParts(Repository& repository, const ChatTemplate& chat, const engine::Tokenizer& tokenizer,

@@ -6,6 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/text.h"
+
 namespace kvboost::daemon {
 namespace {
 
@@ -13,19 +15,11 @@ using cache::CursorPlace;
 using cache::indent_of;
 using cache::WantedText;
 
-constexpr std::string_view kBlanks = " \t\r\f\v";
 constexpr std::string_view kClosers = ")]}";
-constexpr std::size_t kTab = 4;
 constexpr std::size_t kMostEqualLines = 2;
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) + 1 - first);
-}
-
 std::string_view without_end_blanks(std::string_view text) {
-  return text.substr(0, text.find_last_not_of(" \t\r\f\v\n") + 1);
+  return text.substr(0, text.find_last_not_of(kWhiteSpace) + 1);
 }
 
 bool has_word(std::string_view text) {
@@ -90,8 +84,8 @@ std::string_view plain_beginning(std::string_view text) {
 std::string indented(std::string_view line, std::size_t columns, bool tabs) {
   const std::string_view rest = line.substr(std::min(line.find_first_not_of(" \t"), line.size()));
   if (rest.empty()) return {};
-  const std::size_t n_tabs = tabs ? columns / kTab : 0;
-  return std::string(n_tabs, '\t') + std::string(columns - n_tabs * kTab, ' ').append(rest);
+  const std::size_t n_tabs = tabs ? columns / cache::kTabColumns : 0;
+  return std::string(n_tabs, '\t') + std::string(columns - n_tabs * cache::kTabColumns, ' ').append(rest);
 }
 
 /// The buffer's own indentation: what is typed of it at the cursor counts, and tabs stay tabs.

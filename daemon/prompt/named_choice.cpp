@@ -19,13 +19,10 @@ std::string count(std::size_t number) {
 /// "lines 1 to 20, 41 to 60".
 std::string lines_of(const EncodedFile& file, const FileParts::Selection& chunks) {
   std::string lines;
-  for (auto at = chunks.begin(); at != chunks.end();) {
-    const std::size_t first = *at;
-    std::size_t last = first;
-    while (++at != chunks.end() && *at == last + 1) ++last;
+  for_each_run(chunks, [&](std::size_t first, std::size_t end) {
     lines += (lines.empty() ? "lines " : ", ") + std::to_string(file[first].span.first_line) + " to " +
-             std::to_string(file[last].span.last_line);
-  }
+             std::to_string(file[end - 1].span.last_line);
+  });
   return lines;
 }
 

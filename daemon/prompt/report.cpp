@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/text.h"
 #include "daemon/prompt/question.h"
 
 namespace kvboost::daemon {
@@ -59,12 +60,6 @@ constexpr std::size_t kLongestFormLine = 120;
 
 bool is_space(char c) {
   return std::isspace(static_cast<unsigned char>(c)) != 0;
-}
-
-std::string_view trimmed(std::string_view line) {
-  while (!line.empty() && is_space(line.front())) line.remove_prefix(1);
-  while (!line.empty() && is_space(line.back())) line.remove_suffix(1);
-  return line;
 }
 
 /// Letters and digits in lower case, one space for each run of blanks.

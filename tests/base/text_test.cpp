@@ -26,5 +26,31 @@ TEST(Text, FormattedTextHasAnyLength) {
   EXPECT_EQ(formatted("%s!", std::string(5000, 'x').c_str()), std::string(5000, 'x') + "!");
 }
 
+TEST(Text, BlanksAtBothEndsAreTakenOff) {
+  EXPECT_EQ(trimmed(" \t a b\r\n"), "a b");
+  EXPECT_EQ(trimmed(" \n\v\f"), "");
+  EXPECT_EQ(trimmed(""), "");
+  EXPECT_EQ(trimmed("\n a \n", " "), "\n a \n");
+}
+
+TEST(Text, AnyOfTheWordsWillDo) {
+  EXPECT_TRUE(contains_any("class_body", {"block", "body"}));
+  EXPECT_FALSE(contains_any("class", {"block", "body"}));
+  EXPECT_FALSE(contains_any("class", {}));
+}
+
+TEST(Text, LinesAreCountedFrom1) {
+  EXPECT_EQ(line_number("a\nb\n", 0), 1);
+  EXPECT_EQ(line_number("a\nb\n", 1), 1);
+  EXPECT_EQ(line_number("a\nb\n", 2), 2);
+  EXPECT_EQ(line_number("a\nb\n", 99), 3);
+}
+
+TEST(Text, AShellTakesItForOneWord) {
+  EXPECT_EQ(shell_word("a b"), "'a b'");
+  EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
+  EXPECT_EQ(shell_word(""), "''");
+}
+
 }  // namespace
 }  // namespace kvboost
