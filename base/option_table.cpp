@@ -62,7 +62,8 @@ constexpr auto kTable = std::to_array<Option>({
     {"live_sequences", kInteger, "4", "1..1024", kUser, kDaemon,
      "Prompts whose KV is kept live, to go on from"},
     {"max_memory", kSize, "2G", "4M..", kUser, kDaemon,
-     "Most memory for KV: one half for live prompts, the other for stored chunks"},
+     "Most memory for KV: one half for live prompts, the other for stored chunks and those being "
+     "stored"},
     {"max_disk", kSize, "5G", "0|1M..", kUser, kDaemon, "Most disk space for stored chunks; 0 stores none"},
     {"min_free_disk", kSize, "1G", "", kUser, kDaemon,
      "Disk space to leave free; stored chunks do not grow into it"},

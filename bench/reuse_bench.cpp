@@ -71,9 +71,10 @@ class ReuseRun {
                     std::optional<Reading>& first_tier);
   Result<void> successors(const PromptMaker::Set& set, const Policy& policy);
   Result<void> restarted(const ReusePrompt& base, const Policy& policy);
-  Result<void> noise(const ReusePrompt& prompt);
+  Result<void> noise(const std::vector<ReusePrompt>& prompts);
 
   Result<const Reading*> full(const ReusePrompt& prompt);
+  Result<void> full_of(const std::vector<ReusePrompt>& prompts);
   Result<Reading> read(const ReusePrompt& prompt, const Policy& policy, daemon::BlockCache& blocks,
                        daemon::LiveSequences& live, std::int32_t greedy) const;
   Result<void> add(const ReuseRow& row, const ReusePrompt& prompt, const Reading& reading);
@@ -107,6 +108,7 @@ Result<ReuseRun> ReuseRun::prepare(const ReuseBench& bench, Outcomes& outcomes) 
   auto maker = PromptMaker::make(**repository, model->chat(), model->engine().tokenizer(), model->context(),
                                  {.files = bench.files,
                                   .tokens = bench.tokens,
+                                  .questions = bench.questions,
                                   .pool = many,
                                   .neighbours = bench.neighbours,
                                   .seed = bench.seed,
@@ -173,15 +175,13 @@ Result<void> ReuseRun::next_prompt() {
   const auto set = maker_.next();
   if (!set) return fail(set.error());
   full_.clear();
-  const auto shuffled = full(set->shuffled);
-  if (!shuffled) return fail(shuffled.error());
-  const ReuseRow full_row{to_string(Scenario::kShuffled), "full", model_.live_codec(), "full"};
-  if (auto done = add(full_row, set->shuffled, **shuffled); !done) return done;
+  if (auto done = full_of(set->shuffled); !done) return done;
   if (wants(Scenario::kNoise)) {
     if (auto done = noise(set->shuffled); !done) return done;
   }
-  if (wants(Scenario::kShuffled)) {
-    if (auto done = tiers(set->shuffled); !done) return done;
+  for (const ReusePrompt& prompt : set->shuffled) {
+    if (!wants(Scenario::kShuffled)) break;
+    if (auto done = tiers(prompt); !done) return done;
   }
   const bool any_successor = std::ranges::any_of(
       bench_.scenarios, [](Scenario s) { return s != Scenario::kShuffled && s != Scenario::kNoise; });
@@ -196,8 +196,9 @@ Result<void> ReuseRun::next_prompt() {
     peer_sets_.push_back(*set);
   }
   ++prompt_;
-  std::cerr << "prompt " << prompt_ << " of " << bench_.prompts << ": " << set->shuffled.plan.size()
-            << " tokens, a full read " << static_cast<int>((*shuffled)->ttft_ms) << " ms\n";
+  const ReusePrompt& shuffled = set->shuffled.front();
+  std::cerr << "prompt " << prompt_ << " of " << bench_.prompts << ": " << shuffled.plan.size()
+            << " tokens, a full read " << static_cast<int>(full_.at(&shuffled).ttft_ms) << " ms\n";
   return {};
 }
 
@@ -293,15 +294,35 @@ Result<void> ReuseRun::restarted(const ReusePrompt& base, const Policy& policy) 
   return add(row(Scenario::kRestart, policy, blocks, Tier::kDisk), base, *reading);
 }
 
-/// The prompt in full, in two calls, so that its blocks of rows are others.
-Result<void> ReuseRun::noise(const ReusePrompt& prompt) {
+/// The prompts in full, in two calls, so that their blocks of rows are others.
+Result<void> ReuseRun::noise(const std::vector<ReusePrompt>& prompts) {
   auto live = model_.no_live();
-  auto beginning = prompt.plan;
+  auto beginning = prompts.front().plan;
   beginning.parts.resize(beginning.parts.size() / 3);
   if (auto read = model_.read(beginning, nullptr, live, 0); !read) return fail(read.error());
-  const auto reading = model_.read(prompt.plan, nullptr, live, bench_.greedy);
-  if (!reading) return fail(reading.error());
-  return add({to_string(Scenario::kNoise), "full", model_.live_codec(), "full"}, prompt, *reading);
+  for (const ReusePrompt& prompt : prompts) {
+    const auto reading = model_.read(prompt.plan, nullptr, live, bench_.greedy);
+    if (!reading) return fail(reading.error());
+    const ReuseRow row{to_string(Scenario::kNoise), "full", model_.live_codec(), "full"};
+    if (auto done = add(row, prompt, *reading); !done) return done;
+  }
+  return {};
+}
+
+/// Prompts that differ in their questions alone: the files are read once.
+Result<void> ReuseRun::full_of(const std::vector<ReusePrompt>& prompts) {
+  auto live = model_.no_live();
+  double ttft_ms = 0;
+  for (const ReusePrompt& prompt : prompts) {
+    auto reading = model_.read(prompt.plan, nullptr, live, bench_.greedy);
+    if (!reading) return fail(reading.error());
+    if (&prompt == &prompts.front()) ttft_ms = reading->ttft_ms;
+    reading->ttft_ms = ttft_ms;
+    const Reading& kept = full_.emplace(&prompt, std::move(*reading)).first->second;
+    const ReuseRow row{to_string(Scenario::kShuffled), "full", model_.live_codec(), "full"};
+    if (auto done = add(row, prompt, kept); !done) return done;
+  }
+  return {};
 }
 
 Result<const Reading*> ReuseRun::full(const ReusePrompt& prompt) {

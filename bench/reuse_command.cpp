@@ -27,7 +27,12 @@ void ReuseCommand::add_options(CLI::App& command) {
       ->capture_default_str();
   command.add_option("--dir", bench.directory, "Where to store blocks: on the disk that is to be measured")
       ->capture_default_str();
-  command.add_option("--prompts", bench.prompts, "How many")->check(positive)->capture_default_str();
+  command.add_option("--prompts", bench.prompts, "Sets of files, each in an order of its own")
+      ->check(positive)
+      ->capture_default_str();
+  command.add_option("--questions", bench.questions, "Questions to each set of files")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
   command.add_option("--files", bench.files, "Files in a prompt")
       ->check(CLI::Range(4, 1000))
       ->capture_default_str();

@@ -46,7 +46,7 @@ std::optional<Scenario> scenario_of(const std::string& name) {
 const ReusePrompt& PromptMaker::Set::of(Scenario scenario) const {
   switch (scenario) {
     case Scenario::kShuffled:
-      return shuffled;
+      return shuffled.front();
     case Scenario::kQuestion:
       return question;
     case Scenario::kEdited:
@@ -134,7 +134,7 @@ Result<PromptMaker::Set> PromptMaker::next() {
   Order other = order;
   while (other == order && other.size() > 1) std::ranges::shuffle(other, random_);
 
-  std::array<Question, 3> questions;
+  std::vector<Question> questions(static_cast<std::size_t>(2 + options_.questions));
   for (Question& question : questions) {
     auto asked = ask(order);
     if (!asked) return fail(asked.error());
@@ -148,12 +148,14 @@ Result<PromptMaker::Set> PromptMaker::next() {
   };
   Order dropped = order;
   dropped.erase(dropped.begin() + 1);
-  return Set{.base = prompt(order, questions[0]),
-             .shuffled = prompt(other, questions[1]),
-             .question = prompt(order, questions[2]),
-             .edited = with(edited),
-             .deleted = with(deleted),
-             .dropped = prompt(dropped, questions[0])};
+  Set set{.base = prompt(order, questions[0]),
+          .question = prompt(order, questions[1]),
+          .edited = with(edited),
+          .deleted = with(deleted),
+          .dropped = prompt(dropped, questions[0]),
+          .shuffled = {}};
+  for (std::size_t i = 2; i < questions.size(); ++i) set.shuffled.push_back(prompt(other, questions[i]));
+  return set;
 }
 
 Result<PromptMaker::Question> PromptMaker::ask(const Order& files) {

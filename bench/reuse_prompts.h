@@ -53,6 +53,7 @@ struct ReusePrompt {
 struct PromptOptions {
   std::int32_t files = 8;      // in a prompt
   std::int32_t tokens = 6500;  // of a prompt, about
+  std::int32_t questions = 1;  // to the files in one shuffled order
   std::size_t pool = 24;       // files to choose from
   bool neighbours = false;     // blocks are computed behind the repository's
   std::uint32_t seed = 1;
@@ -77,7 +78,8 @@ class PromptMaker {
   /// A base and its successors. Their questions were in no prompt before; kInvalidArgument when the files
   /// give no more.
   struct Set {
-    ReusePrompt base, shuffled, question, edited, deleted, dropped;
+    ReusePrompt base, question, edited, deleted, dropped;
+    std::vector<ReusePrompt> shuffled;  // PromptOptions::questions of them, in one order
     [[nodiscard]] const ReusePrompt& of(Scenario scenario) const;
   };
   [[nodiscard]] Result<Set> next();

@@ -104,7 +104,7 @@ std::string tier_text(const protocol::CacheTier& tier) {
   const auto count = [](std::uint64_t number, std::string_view noun) {
     return plural(static_cast<std::int64_t>(number), noun);
   };
-  const std::string_view set_by = tier.name == "memory" ? " (half of max_memory)"
+  const std::string_view set_by = tier.name == "memory" ? " (within max_memory)"
                                   : tier.name == "disk" ? " (max_disk)"
                                                         : "";
   std::string text = human_size(tier.used) + " of " + human_size(tier.limit) + std::string(set_by) + ", " +

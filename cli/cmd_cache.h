@@ -32,7 +32,7 @@ struct CacheArguments {
 [[nodiscard]] std::string cache_text(const protocol::CacheStatsResult& stats, const Terminal& terminal);
 [[nodiscard]] std::string chunks_text(const protocol::CacheInspectResult& file, const Terminal& terminal);
 
-/// "88.0 MB of 1.0 GB (half of max_memory), 8 records, 40 hits, 90 misses, 0 evictions", and what is amiss.
+/// "88.0 MB of 768.0 MB (within max_memory), 8 records, 40 hits, 90 misses, 0 evictions", and what is amiss.
 [[nodiscard]] std::string tier_text(const protocol::CacheTier& tier);
 [[nodiscard]] std::string reuse_text(const protocol::ReuseCount& reuse);
 

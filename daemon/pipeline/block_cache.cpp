@@ -11,16 +11,14 @@
 namespace kvboost::daemon {
 namespace {
 
-constexpr std::uint64_t kQueueBytes = 512ULL << 20;
+constexpr std::uint64_t kMostQueued = 512ULL << 20;
 
 cache::BlockShape shape_of(const engine::KvShape& shape, std::int32_t n_tokens) {
   return {shape.n_layers, shape.n_kv_heads, shape.head_dim, n_tokens};
 }
 
 std::uint64_t bytes_of(const CapturedRun& run) {
-  std::uint64_t tokens = 0;
-  for (const BlockCut& cut : run.cuts) tokens += static_cast<std::uint64_t>(cut.n_tokens);
-  return tokens * run.block->shape.bytes_per_token();
+  return run.block->data.size() * sizeof(run.block->data.front());
 }
 
 }  // namespace
@@ -37,7 +35,10 @@ engine::KvBlock slice(const engine::KvBlock& run, std::int32_t first, std::int32
   return block;
 }
 
-BlockCache::BlockCache(const Options& options) : codec_(options.codec), directory_(options.directory) {
+BlockCache::BlockCache(const Options& options)
+    : codec_(options.codec),
+      directory_(options.directory),
+      most_queued_(std::min(kMostQueued, options.max_memory / 4)) {
   std::unique_ptr<cache::LmdbStore> disk;
   if (!options.directory.empty()) {
     if (auto opened = cache::LmdbStore::open(options.directory, options.disk)) {
@@ -47,8 +48,8 @@ BlockCache::BlockCache(const Options& options) : codec_(options.codec), director
       log::warn("the cache is kept in memory only: {}", problem_);
     }
   }
-  store_ = std::make_unique<cache::TieredStore>(std::make_unique<cache::MemoryStore>(options.max_memory),
-                                                std::move(disk));
+  auto memory = std::make_unique<cache::MemoryStore>(options.max_memory - most_queued_);
+  store_ = std::make_unique<cache::TieredStore>(std::move(memory), std::move(disk));
   thread_ = std::jthread([this](const std::stop_token& stop) {
     pthread_setname_np(pthread_self(), "kv-store");
     work(stop);
@@ -97,7 +98,7 @@ std::optional<engine::KvBlock> BlockCache::load(const Digest& prefix_key) {
 bool BlockCache::store_behind(CapturedRun run) {
   {
     const std::lock_guard lock(mutex_);
-    if (queued_bytes_ > 0 && queued_bytes_ + bytes_of(run) > kQueueBytes) return false;
+    if (queued_bytes_ > 0 && queued_bytes_ + bytes_of(run) > most_queued_) return false;
     queued_bytes_ += bytes_of(run);
     queue_.push_back(std::move(run));
   }
@@ -107,7 +108,7 @@ bool BlockCache::store_behind(CapturedRun run) {
 
 bool BlockCache::wait_for_room(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  return changed_.wait(lock, stop, [&] { return queued_bytes_ <= kQueueBytes / 2; });
+  return changed_.wait(lock, stop, [&] { return queued_bytes_ <= most_queued_ / 2; });
 }
 
 void BlockCache::flush() {

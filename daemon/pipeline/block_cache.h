@@ -52,8 +52,8 @@ struct CapturedRun {
 class BlockCache {
  public:
   struct Options {
-    std::filesystem::path directory{};  // empty: memory only
-    std::uint64_t max_memory = 1ULL << 30;
+    std::filesystem::path directory{};      // empty: memory only
+    std::uint64_t max_memory = 1ULL << 30;  // of what is stored and, a quarter or 512 MB, what waits to be
     cache::DiskLimits disk{};
     cache::Codec codec = cache::Codec::kBf16;
   };
@@ -78,7 +78,7 @@ class BlockCache {
   /// Whether it is stored or about to be.
   [[nodiscard]] bool has(const Digest& prefix_key);
 
-  /// Queues it; false, and forgotten, when the queue is full.
+  /// Queues it; false, and forgotten, when the queue is full. A run of any size fits into an empty one.
   bool store_behind(CapturedRun run);
   /// Waits until the queue has room; false when `stop` came first. For those who have time (warm).
   bool wait_for_room(const std::stop_token& stop);
@@ -102,6 +102,7 @@ class BlockCache {
 
   const cache::Codec codec_;
   const std::filesystem::path directory_;
+  const std::uint64_t most_queued_;  // bytes
   std::string problem_;
   std::unique_ptr<cache::TieredStore> store_;
   std::atomic<std::int64_t> exact_{0}, approximate_{0}, missed_{0};

@@ -256,7 +256,7 @@ TEST_F(RealModel, EachQuestionIsNewAndItsAnswerTrue) {
     EXPECT_NE(set->base.plan.tokens(), set->edited.plan.tokens());
     EXPECT_LT(set->deleted.plan.size(), set->base.plan.size());
     EXPECT_LT(set->dropped.plan.size(), set->deleted.plan.size());
-    for (const ReusePrompt* prompt : {&set->base, &set->shuffled, &set->question}) {
+    for (const ReusePrompt* prompt : {&set->base, &set->shuffled.front(), &set->question}) {
       const auto& parts = prompt->plan.parts;
       const std::string question = tokenizer.decode(parts[parts.size() - 2].tokens);
       EXPECT_TRUE(questions.insert(question).second) << question;
@@ -325,6 +325,8 @@ TEST_F(RealModel, ASmallRunMeasuresReuse) {
 // Behind text that no prompt has no block but the header's is exact.
 TEST_F(RealModel, BlocksCanBeComputedBehindNeighbours) {
   bench_.greedy = 0;
+  bench_.questions = 2;
+  bench_.scenarios = {Scenario::kShuffled, Scenario::kNoise};
   bench_.neighbours = true;
   bench_.policies = {"seam:1"};
   bench_.codecs = {cache::Codec::kBf16};
@@ -339,6 +341,10 @@ TEST_F(RealModel, BlocksCanBeComputedBehindNeighbours) {
       bench_, [&](const ReuseRow& row, const ReuseOutcome& outcome) { seen.emplace(row, outcome); });
   ASSERT_TRUE(figures.has_value()) << figures.error().text();
   EXPECT_EQ(seen.at({"shuffled", "seam:1", "bf16", "ram"}).tokens_repaired, 4);  // the first file's as well
+  for (const ReuseFigures& f : *figures) EXPECT_EQ(f.prompts, 2) << f.row.scenario << ' ' << f.row.policy;
+  for (const auto& [row, outcome] : seen) {
+    if (row.policy == "full") EXPECT_LT(outcome.kl, 0.02) << row.scenario;
+  }
 }
 
 TEST_F(RealModel, HitsAndMissesAreTold) {

@@ -140,7 +140,7 @@ TEST_F(OutputTest, TiersNameOnlyTheFailuresThatThereWere) {
   tier.hits = 40;
   EXPECT_EQ(tier_text(tier), "90.0 MB of 2.0 GB, 1 record, 40 hits, 0 missed, 0 evicted");
   tier.name = "memory";
-  EXPECT_TRUE(has(tier_text(tier), "90.0 MB of 2.0 GB (half of max_memory), 1 record"));
+  EXPECT_TRUE(has(tier_text(tier), "90.0 MB of 2.0 GB (within max_memory), 1 record"));
   tier.name = "disk";
   EXPECT_TRUE(has(tier_text(tier), "90.0 MB of 2.0 GB (max_disk), 1 record"));
   tier.corrupt = 2;

@@ -280,8 +280,9 @@ def test_budgets_hold_at_all_times(tiny):
         for i in range(6):
             stored += warm(tiny, root, f"f{i}")["stored_bytes"]
             memory = tier(tiny, "memory")
-            assert memory["used"] <= memory["limit"] == limit, "the other half is for live prompts"
-        chunk = max(one["bytes"] for one in cache(tiny, root, "inspect", "f5/f5_0.py")["chunks"])
+            assert memory["used"] <= memory["limit"] == limit * 3 // 4, "the rest is for live prompts and what waits"
+        chunk = max(one["bytes"] for i in range(4) for one in cache(tiny, root, "inspect", f"f5/f5_{i}.py")["chunks"])
+        assert chunk > 0
         assert stored > 5 * limit > 50 * chunk
         assert tier(tiny, "disk")["evictions"] > 0
         tiny.env["KVBOOST_MAX_DISK"] = str(limit // 2)
