@@ -85,10 +85,13 @@ local function check_daemon()
     return failed(why.message)
   end
   check_model(status)
-  local _, result = wait_for(function(done)
+  local unchecked, result = wait_for(function(done)
     connection:request('doctor', nil, done)
   end)
-  for _, check in ipairs(result and result.checks or {}) do
+  if unchecked then
+    return warn('its own checks: ' .. unchecked.message, { '`kvboost doctor` makes them in a shell' })
+  end
+  for _, check in ipairs(result.checks) do
     local tell = ({ warning = warn, failed = failed })[check.verdict] or ok
     tell(('%s: %s'):format(check.name, check.detail), check.remedy ~= '' and { check.remedy } or nil)
   end

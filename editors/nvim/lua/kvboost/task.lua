@@ -49,6 +49,7 @@ function M.start(kind, params, handlers)
       return handlers.done(problem)
     end
     this.connection = connection
+    handlers.stage('waiting for the daemon')
     this.id = connection:request(kind, params, function(why, result)
       if running[kind] == this then
         running[kind] = nil
