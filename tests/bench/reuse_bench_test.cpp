@@ -343,7 +343,9 @@ TEST_F(RealModel, BlocksCanBeComputedBehindNeighbours) {
   EXPECT_EQ(seen.at({"shuffled", "seam:1", "bf16", "ram"}).tokens_repaired, 4);  // the first file's as well
   for (const ReuseFigures& f : *figures) EXPECT_EQ(f.prompts, 2) << f.row.scenario << ' ' << f.row.policy;
   for (const auto& [row, outcome] : seen) {
-    if (row.policy == "full") EXPECT_LT(outcome.kl, 0.02) << row.scenario;
+    if (row.policy == "full") {
+      EXPECT_LT(outcome.kl, 0.02) << row.scenario;
+    }
   }
 }
 
