@@ -91,6 +91,7 @@ OFF = {
     "this buffer": ("main.c", "vim.cmd('Kvboost disable buffer')"),
     "all": ("main.c", "vim.cmd('Kvboost disable')"),
     "too large": ("large.c", ""),
+    "a very long line": ("long.min", ""),
     "binary": ("main.c", "vim.bo.binary = true"),
     "elsewhere": ("main.c", "vim.cmd('new'); vim.api.nvim_buf_set_name(0, 'scp://host/main.c')"),
 }
@@ -99,8 +100,9 @@ OFF = {
 @pytest.mark.parametrize("case", OFF)
 def test_where_hints_are_off(start, daemon, case):
     name, make = OFF[case]
-    editor = start({name: "int a;\n" * (200 if case == "too large" else 1), "other.c": "int b;\n"}, name,
-                   options="max_bytes = 1000, globs = {'vendor/*'}, filetypes = {text = false}")
+    text = {"large.c": "int a;\n" * 40_000, "long.min": "int a;" * 3_000}.get(name, "int a;\n")
+    editor = start({name: text, "other.c": "int b;\n"}, name,
+                   options="max_bytes = 100000, globs = {'vendor/*'}, filetypes = {text = false}")
     editor.lua(make)
     editor.type("ix")
     editor.wait("the text", lambda: any("x" in line for line in editor.buffer()))
@@ -125,6 +127,14 @@ def test_globs_allow_again(start, daemon):
     editor.type("A")
     editor.wait_for_hint()
     assert daemon.completions[-1]["path"].endswith("/.env.example")
+
+
+def test_options_are_checked(start):
+    editor = start({"main.c": "\n"}, "main.c")
+    for options, words in (("{colour = 1}", "has no option colour"), ("{keys = {eat = 'x'}}", "has no option keys.eat"),
+                           ("{delay_ms = 'soon'}", "delay_ms wants a number, not a string"), ("{keys = {accept = 1}}", "a string")):
+        good, problem = editor.lua(f"return {{pcall(require('kvboost').setup, {options})}}")
+        assert not good and words in problem, problem
 
 
 def test_by_hand_only(start, daemon):

@@ -115,7 +115,7 @@ def test_locate_a_selection_and_what_is_typed_when_asked(start):
 def test_warm_status_and_health(real, start):
     editor = start()
     editor.type(":Kvboost warm<CR>")
-    editor.wait_for_text("files are read ahead")
+    editor.wait_for_text("files read ahead")
     assert real.kvboost("cache", "stats", "--json").json()["roots"], "it is stored"
     editor.type(":Kvboost status<CR>")
     editor.wait_for_text("daemon    ready")

@@ -5,7 +5,7 @@ if vim.g.loaded_kvboost then
 end
 vim.g.loaded_kvboost = true
 if vim.fn.has('nvim-0.7') == 0 then
-  vim.api.nvim_err_writeln('kvboost: Neovim 0.7 or newer is needed')
+  vim.notify('kvboost: Neovim 0.7 or newer is needed', vim.log.levels.ERROR)
   return
 end
 

@@ -22,7 +22,7 @@ local function open_target()
   if api.nvim_get_current_buf() == panel then
     vim.cmd('aboveleft new')
   end
-  vim.cmd('edit ' .. vim.fn.fnameescape(target.path))
+  vim.cmd('drop ' .. vim.fn.fnameescape(target.path)) -- which splits if what is there cannot be left
   local last = api.nvim_buf_line_count(0)
   api.nvim_win_set_cursor(0, { math.min(target.line, last), 0 })
 end

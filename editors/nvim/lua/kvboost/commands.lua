@@ -125,7 +125,8 @@ function M.run(arguments)
   local name, words = arguments.args:match('^%s*(%S*)%s*(.-)%s*$')
   local command = commands[name == '' and 'status' or name]
   if not command then
-    return api.nvim_err_writeln(('kvboost: there is no :Kvboost %s; there is %s'):format(name, table.concat(M.names(), ', ')))
+    local known = table.concat(M.names(), ', ')
+    return vim.notify(('kvboost: there is no :Kvboost %s; there is %s'):format(name, known), vim.log.levels.ERROR)
   end
   command(words, arguments)
 end

@@ -6,6 +6,8 @@ local api = vim.api
 local ghost = require('kvboost.ghost')
 local keys = require('kvboost.keys')
 
+local LONGEST_LINE = 10000 -- bytes; it takes Neovim long to measure longer ones
+
 -- A place, with texts, index (the one that is shown), is_complete (whether all that there are were asked for), and
 -- is_chosen (whether the user went to another one).
 local shown
@@ -38,6 +40,7 @@ function M.is_time()
     and vim.fn.pumvisible() == 0
     and vim.fn.reg_recording() == ''
     and vim.fn.reg_executing() == ''
+    and vim.fn.col('$') <= LONGEST_LINE
     and vim.fn.getcurpos()[4] == 0 -- behind the end of the line, by 'virtualedit'
 end
 

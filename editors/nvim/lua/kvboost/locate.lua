@@ -29,7 +29,11 @@ local function show(list, title, id)
     return id
   end
   vim.fn.setqflist({}, ' ', { title = title, items = list })
-  vim.cmd('botright copen')
+  if api.nvim_get_mode().mode == 'n' then
+    vim.cmd('botright copen')
+  else -- the user does something else already: not to be pulled away from it
+    task.echo('the places are in the quickfix list (:copen)')
+  end
   return vim.fn.getqflist({ id = 0 }).id
 end
 
@@ -65,7 +69,7 @@ function M.locate(report, directory)
         return task.echo('nothing here has to do with that')
       end
       show(entries(result.root, result.files), title, id)
-      task.echo(('%d files%s'):format(#result.files, result.incomplete ~= '' and ', ' .. result.incomplete or ''))
+      task.echo(task.count(#result.files, 'file') .. (result.incomplete ~= '' and ', ' .. result.incomplete or ''))
     end,
   })
 end

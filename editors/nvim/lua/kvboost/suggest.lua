@@ -10,6 +10,9 @@ local daemon = require('kvboost.daemon')
 local hint = require('kvboost.hint')
 local ring = require('kvboost.ring')
 
+-- Of two editors in two containers even the process ids may be the same.
+local client = ('nvim %d %d'):format(uv.getpid(), uv.hrtime())
+
 local pending -- { place, timer, connection, id }: the one request
 local refused = {} -- buffer -> why the daemon gives no hints there
 local is_told -- whether the user knows that there are none
@@ -59,7 +62,7 @@ local function params(place, options)
     path = buffer.path_out(path),
     text = text,
     offset = offset,
-    client = ('nvim %d'):format(uv.getpid()),
+    client = client,
     ring = ring.places_outside(path),
     alternatives = options.alternatives,
     reuse = options.reuse,

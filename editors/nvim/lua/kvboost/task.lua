@@ -90,6 +90,11 @@ function M.stage()
   end
 end
 
+--- "1 file", "3 files".
+function M.count(number, thing)
+  return ('%d %s%s'):format(number, thing, number == 1 and '' or 's')
+end
+
 --- A line at the bottom of the screen that the next one takes the place of.
 function M.echo(text)
   if api.nvim_get_mode().mode:sub(1, 1) ~= 'c' then

@@ -18,15 +18,9 @@ function M.warm(options)
         return task.tell_problem(problem)
       end
       local refusal = result.refusal ~= '' and '; not all could be kept: ' .. result.refusal or ''
-      task.echo(
-        ('%d files are read ahead: %d tokens, %d of them new, %.1f s%s'):format(
-          result.files,
-          result.tokens,
-          result.computed_tokens,
-          result.seconds,
-          refusal
-        )
-      )
+      local told = '%s read ahead: %d tokens, %d of them new, %.1f s%s'
+      local files = task.count(result.files, 'file')
+      task.echo(told:format(files, result.tokens, result.computed_tokens, result.seconds, refusal))
     end,
   })
 end
