@@ -86,6 +86,14 @@ constexpr auto kTable = std::to_array<Option>({
      "Keep the text of each repository's last conversation on disk, so that --continue survives a restart"},
     {"socket", kPath, "", "", kUser, kDaemon,
      "Socket on which daemon and commands meet; empty takes one in the user's runtime directory"},
+    {"http", kFlag, "no", "", kUser, kDaemon,
+     "Serve llama.cpp's and OpenAI's API over HTTP too, on this machine alone and to those who know the "
+     "token"},
+    {"http_port", kInteger, "8012", "0..65535", kUser, kDaemon,
+     "Port of 127.0.0.1 and ::1 for HTTP; 0 takes one that is free, and `kvboost status` tells it"},
+    {"http_token_file", kPath, "", "", kUser, kDaemon,
+     "File with the token that HTTP clients must give; it is made if it is absent. Empty takes one in the "
+     "user's state directory"},
     {"log_level", kChoice, "info", "trace|debug|info|warn|error|off", kUser, kDaemon,
      "How much the daemon's log tells"},
     {"color", kChoice, "auto", "auto|always|never", kUser, kClient,

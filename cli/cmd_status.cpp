@@ -120,6 +120,7 @@ std::string status_text(const protocol::StatusResult& status, const Terminal& te
               {{"daemon", status.version + " (build " + status.build + "), process " +
                               std::to_string(status.pid) + ", up for " + human_duration(status.uptime_s)},
                {"socket", status.socket},
+               {"http", status.http.empty() ? "" : status.http + ", token in " + status.http_token_file},
                {"log", status.log_file}});
   return fields(terminal, rows);
 }

@@ -131,11 +131,11 @@ std::string manual_of_daemon(const std::string& version) {
   std::string text =
       header("KVBOOSTD", 8, version, "kvboostd", "the daemon that answers kvboost's questions");
   text += ".SH SYNOPSIS\n" + bold("kvboostd") + " [" + italic("options") + "]\n";
-  text +=
-      ".SH DESCRIPTION\n" +
-      escaped(
-          "There is one for each user. kvboost(1) starts it when it is needed; to start it by hand, use "
-          "`kvboost daemon start`. It serves a Unix socket that only its user may open, and no network.\n");
+  text += ".SH DESCRIPTION\n" +
+          escaped(
+              "There is one for each user. kvboost(1) starts it when it is needed; to start it by hand, use "
+              "`kvboost daemon start`. It serves a Unix socket that only its user may open; with the option "
+              "http also HTTP, on this machine alone.\n");
   text += paragraph("SIGTERM lets it finish what is running and leave; a second one makes it cancel that.");
   text += ".SH OPTIONS\n" + item(bold("--version"), "Show version and build.") +
           item(bold("--foreground"), "Stay in the terminal; errors go to standard error.");

@@ -35,8 +35,38 @@ CompletionRequest request_of(const CompleteParams& params, const std::string& cl
                             .alternatives = params.alternatives,
                             .max_tokens = params.max_tokens};
   for (const protocol::CompletePlace& place : params.ring) request.ring.push_back({place.path, place.line});
+  for (const protocol::CompleteExtra& extra : params.extra) request.extra.push_back({extra.name, extra.text});
   return request;
 }
+
+Clock::duration duration_of(double ms) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double, std::milli>(ms));
+}
+
+/// The time for writing, from the first text on. Once it is over, the hint ends behind its first line, and no
+/// other one is begun. Engine thread.
+class WritingTime {
+ public:
+  /// 0: no limit.
+  explicit WritingTime(Clock::duration limit) : limit_(limit) {}
+
+  void note(std::string_view text) {
+    if (!first_) first_ = Clock::now();
+    has_line_ = has_line_ || text.contains('\n');
+    if (has_line_ && is_over()) over_.request_stop();
+  }
+  [[nodiscard]] bool is_over() const {
+    return limit_.count() > 0 && first_ && Clock::now() - *first_ >= limit_;
+  }
+  [[nodiscard]] bool has_ended() const { return over_.stop_requested(); }
+  [[nodiscard]] std::stop_token token() const { return over_.get_token(); }
+
+ private:
+  const Clock::duration limit_;
+  std::optional<Clock::time_point> first_;
+  bool has_line_ = false;
+  std::stop_source over_;
+};
 
 }  // namespace
 
@@ -49,8 +79,9 @@ struct CompleteHandler::Run {
         ahead(params.ahead),
         reuse(params.reuse),
         explain(params.explain),
-        budget(std::chrono::duration_cast<Clock::duration>(
-            std::chrono::duration<double, std::milli>(params.budget_ms))),
+        supersedes(params.supersede),
+        budget(duration_of(params.budget_ms)),
+        writing(duration_of(params.write_ms)),
         received(context.received()),
         reply(std::move(to)) {}
 
@@ -62,8 +93,9 @@ struct CompleteHandler::Run {
 
   const RequestContext context;
   CompletionRequest request;
-  const bool ahead = false, reuse = true, explain = false;
-  const Clock::duration budget;  // 0: no limit
+  const bool ahead = false, reuse = true, explain = false, supersedes = true;
+  const Clock::duration budget;     // 0: no limit
+  const Clock::duration writing{};  // 0: no limit
   const Clock::time_point received;
   const std::optional<Reply<CompleteResult>> reply;  // none: it is ahead of its time
   std::stop_source superseded{};
@@ -85,7 +117,8 @@ struct CompleteHandler::Run {
 
 CompleteHandler::CompleteHandler(const Parts& parts)
     : parts_(parts),
-      completer_(parts.repositories, {static_cast<std::size_t>(parts.config.integer("complete_tokens"))}) {}
+      completer_(parts.repositories,
+                 {static_cast<std::size_t>(parts.config.integer("complete_tokens")), parts.chunking}) {}
 
 void CompleteHandler::bind(Binder& binder) {
   binder.add<CompleteParams, CompleteResult>(
@@ -100,7 +133,7 @@ void CompleteHandler::bind(Binder& binder) {
 }
 
 void CompleteHandler::start(const RunPtr& run) {
-  supersede(*run);
+  if (run->supersedes) supersede(*run);
   parts_.workers.submit(run->priority(),
                         {.run = [this, run] { prepare_on_worker(run); },
                          .drop = [this, run](Error error) { end(run, fail(std::move(error))); },
@@ -157,11 +190,15 @@ void CompleteHandler::write_on_engine(const RunPtr& run) {
                          parts_.config.text("assembly") == "prefix-only");
   }
   Completer::Writing writing{.reuse = reuse ? &*reuse : nullptr, .fresh = !run->reuse};
-  writing.stop = late.token();
-  writing.is_late = [&] { return late.is_late(); };
+  WritingTime time(run->writing);
+  const EitherStop either(late.token(), time.token());
+  writing.stop = either.token();
+  writing.is_late = [&] { return late.is_late() || time.has_ended(); };
+  writing.is_enough = [&] { return time.is_over(); };
   if (run->reply) {
     writing.sink = [&](std::string_view text) {
       run->shown = true;
+      time.note(text);
       return run->context.notify("complete/token", protocol::CompleteToken{std::string(text)});
     };
   }
@@ -204,6 +241,7 @@ CompleteResult CompleteHandler::result_of(const Run& run, const WrittenHints& wr
   result.loaded_tokens = written.loaded_tokens;
   result.computed_tokens = written.computed_tokens;
   result.repaired_tokens = written.repaired_tokens;
+  for (const Hint& hint : written.hints) result.written_tokens += hint.tokens;
   const ReusePermit& permit = permit_of(run.verdict, written.read);
   result.policy = repair_policy_name(permit.policy);
   result.policy_reason = permit.reason;

@@ -38,6 +38,7 @@ class CompleteHandler {
     ReuseGate& gate;
     const Neighbours& neighbours;
     Metrics& metrics;
+    cache::ChunkOptions chunking{};
   };
   /// Everything in `parts` must outlive the requests.
   explicit CompleteHandler(const Parts& parts);

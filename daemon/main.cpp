@@ -8,13 +8,17 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/build_id.h"
 #include "base/config.h"
 #include "base/daemon_files.h"
 #include "base/log.h"
 #include "base/paths.h"
+#include "daemon/http/access.h"
+#include "daemon/http/http_server.h"
 #include "daemon/models/model_catalog.h"
 #include "daemon/net/binder.h"
 #include "daemon/net/daemonise.h"
@@ -38,10 +42,24 @@ void add_options(CLI::App& app, Arguments& arguments) {
   for (const Option& option : option_table()) {
     if (option.scope != Scope::kDaemon) continue;
     const std::string name(option.name);
-    app.add_option_function<std::string>(
-        flag_name(option), [&arguments, name](const std::string& text) { arguments.flags[name] = text; },
+    const bool is_flag = option.kind == OptionKind::kFlag;
+    CLI::Option* flag = app.add_option_function<std::string>(
+        flag_name(option),
+        [&arguments, name, is_flag](const std::string& text) {
+          arguments.flags[name] = text.empty() && is_flag ? "yes" : text;
+        },
         std::string(option.help));
+    if (is_flag) flag->expected(0, 1);  // alone it means yes
   }
+}
+
+/// --http=8080 means both options.
+void split_http_flag(std::map<std::string, std::string>& flags) {
+  const auto http = flags.find("http");
+  if (http == flags.end()) return;
+  const bool is_port =
+      http->second.size() > 1 && http->second.find_first_not_of("0123456789") == std::string::npos;
+  if (is_port) flags["http_port"] = std::exchange(http->second, "yes");
 }
 
 /// What a client compares with its own wishes: the options that were set, from wherever.
@@ -82,6 +100,26 @@ Result<void> check_model_flag(const Config& config) {
   return protocol::check_usable(model->entry);
 }
 
+/// Listens for HTTP if that is wanted, and notes where in `where`.
+Result<std::optional<HttpServer>> open_http(const Config& config, Service::Places& where) {
+  if (!config.flag("http")) return std::nullopt;
+  const std::string& file = config.text("http_token_file");
+  where.http_token_file = file.empty() ? where.state / "http.token" : std::filesystem::path(file);
+  auto token = read_or_make_token(where.http_token_file);
+  if (!token) return fail(token.error());
+  HttpOptions options{.port = static_cast<std::uint16_t>(config.integer("http_port")),
+                      .token = std::move(*token)};
+  options.defaults = {.max_tokens = static_cast<std::int32_t>(config.integer("max_tokens")),
+                      .temperature = config.number("temperature"),
+                      .top_k = static_cast<std::int32_t>(config.integer("top_k")),
+                      .top_p = config.number("top_p"),
+                      .min_p = config.number("min_p")};
+  auto http = HttpServer::open(std::move(options));
+  if (!http) return fail(http.error());
+  where.http = http->address();
+  return std::move(*http);
+}
+
 int refused(const Error& error, int status = EXIT_FAILURE) {
   std::cerr << "kvboostd: " << error.message << '\n';
   if (!error.remedy.empty()) std::cerr << "  " << error.remedy << '\n';
@@ -104,6 +142,8 @@ int serve(const Config& config, StartReport report) {
   if (!listener) return report.failed(listener.error(), where->log_file);
   auto catalog = ModelCatalog::for_this_user();
   if (!catalog) return report.failed(catalog.error(), where->log_file);
+  auto http = open_http(config, *where);
+  if (!http) return report.failed(http.error(), where->log_file);
 
   Binder binder;
   Server server(*listener, binder, {.handle_signals = true});
@@ -111,9 +151,12 @@ int serve(const Config& config, StartReport report) {
   service.bind(binder);
   bind_lifecycle(binder, server, {where->version, where->build, options_in_force(config)});
   service.start();
+  if (*http) (*http)->start(files->socket);
   report.ready();
-  log::info("kvboostd {} serves on {}", where->version, files->socket.string());
+  log::info("kvboostd {} serves on {}{}", where->version, files->socket.string(),
+            where->http.empty() ? "" : " and " + where->http);
   const bool clean = server.run();
+  http->reset();
   log::info("left");
   if (!clean) std::_Exit(EXIT_FAILURE);  // a handler hangs: joining its thread would too
   return EXIT_SUCCESS;
@@ -130,6 +173,7 @@ int run(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
 
   ConfigSources sources = Config::process_sources();
+  split_http_flag(arguments.flags);
   sources.flags = std::move(arguments.flags);
   auto config = Config::load(sources);
   if (!config) return refused(config.error());

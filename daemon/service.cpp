@@ -3,9 +3,7 @@
 
 #include <unistd.h>
 
-#include <condition_variable>
 #include <fstream>
-#include <optional>
 #include <utility>
 
 #include "base/log.h"
@@ -112,8 +110,9 @@ Service::Service(Config config, Places places, ModelCatalog catalog, Server& ser
       neighbours_({manifest_, gate_, config_.text("assembly") == "prefix-only"}),
       ask_({config_, workers_, engine_thread_, models_, repositories_, conversations_, blocks_, gate_,
             neighbours_, warmer_, metrics_}),
-      complete_(
-          {config_, workers_, engine_thread_, models_, repositories_, blocks_, gate_, neighbours_, metrics_}),
+      complete_({config_, workers_, engine_thread_, models_, repositories_, blocks_, gate_, neighbours_,
+                 metrics_, chunk_options(config_)}),
+      generate_({workers_, engine_thread_, models_, metrics_}),
       locate_({workers_, engine_thread_, models_, repositories_, blocks_, neighbours_, metrics_}),
       search_({workers_, repositories_, metrics_}),
       warm_({workers_, models_, repositories_, warmer_, metrics_, [this] { return server_.is_leaving(); }}),
@@ -163,6 +162,7 @@ void Service::bind(Binder& binder) {
       [this](const auto& context, const auto& params, auto reply) { check_model(context, params, reply); });
   bind_models(binder);
   complete_.bind(binder);
+  generate_.bind(binder);
   locate_.bind(binder);
   search_.bind(binder);
   warm_.bind(binder);
@@ -306,6 +306,8 @@ protocol::StatusResult Service::status() const {
   status.failed = metrics_.failed;
   status.socket = places_.socket.string();
   status.log_file = places_.log_file.string();
+  status.http = places_.http;
+  status.http_token_file = places_.http_token_file.string();
   return status;
 }
 
@@ -325,6 +327,10 @@ protocol::DoctorResult Service::examine(const std::stop_token& stop) {
        cpu.kernels + ", " + std::to_string(cpu.threads) + (cpu.threads == 1 ? " thread" : " threads"),
        {}});
   result.checks.push_back(check_cache(blocks_));
+  if (!places_.http.empty()) {
+    result.checks.push_back(
+        {"http", "ok", places_.http + ", token in " + places_.http_token_file.string(), {}});
+  }
   auto model = models_.acquire({}, stop);
   if (model) {
     char seconds[32];
@@ -360,7 +366,9 @@ void Service::check_when_new(const std::stop_token& stop) {
 /// Unloads an idle model, tries a new one, and ends an idle daemon.
 void Service::keep_house(const std::stop_token& stop) {
   const std::chrono::duration<double> idle_unload(config_.seconds("idle_unload"));
-  const std::chrono::duration<double> idle_exit(config_.seconds("idle_exit"));
+  // Who comes by HTTP cannot start the daemon again: it stays, unless its leaving is asked for.
+  const bool stays = !places_.http.empty() && config_.value("idle_exit").origin == Origin::kDefault;
+  const std::chrono::duration<double> idle_exit(stays ? 0 : config_.seconds("idle_exit"));
   std::mutex mutex;
   std::condition_variable_any changed;
   std::unique_lock lock(mutex);

@@ -20,6 +20,7 @@
 #include "daemon/ask_handler.h"
 #include "daemon/cache_handler.h"
 #include "daemon/complete_handler.h"
+#include "daemon/generate_handler.h"
 #include "daemon/locate_handler.h"
 #include "daemon/metrics.h"
 #include "daemon/models/model_catalog.h"
@@ -49,6 +50,8 @@ class Service {
     std::filesystem::path config_file;  // the user's: `model use` writes there
     std::string version;
     std::string build;
+    std::string http{};                       // "http://127.0.0.1:8012", or empty: it is off
+    std::filesystem::path http_token_file{};  // or empty
   };
 
   /// `server` is asked to stop when the daemon has been idle for long, and for its counts.
@@ -98,6 +101,7 @@ class Service {
   Neighbours neighbours_;
   AskHandler ask_;
   CompleteHandler complete_;
+  GenerateHandler generate_;
   LocateHandler locate_;
   SearchHandler search_;
   WarmHandler warm_;

@@ -55,6 +55,9 @@ Digest key_of(const CompletionRequest& request, const LoadedModel& model) {
   for (const auto number :
        {static_cast<std::int32_t>(request.shape), request.alternatives, request.max_tokens})
     hasher.update_u64(static_cast<std::uint64_t>(number));
+  for (const ExtraText& extra : request.extra) {
+    for (const std::string& text : {extra.name, extra.text}) hasher.update_u64(text.size()).update(text);
+  }
   return hasher.finish();
 }
 
@@ -93,6 +96,7 @@ struct Completer::Session {
   std::vector<PlanPart> related{};
   std::size_t related_tokens = 0;
   std::optional<std::int32_t> related_line{};  // where the cursor was when they were chosen
+  std::vector<ExtraText> extra{};              // that they were made of
   std::vector<VisitedPlace> visited{};
   std::string incomplete{};
 
@@ -113,7 +117,18 @@ std::shared_ptr<Completer::Session> Completer::session_of(const std::string& cli
 }
 
 void Completer::choose_related(Session& session, const CompletionRequest& request, const LoadedModel& model,
-                               const Room& room, const std::stop_token& late) const {
+                               const Room& room, const std::stop_token& late) {
+  if (session.repository == nullptr || !request.extra.empty()) {
+    if (request.extra == session.extra && session.related_tokens <= room.now) return;
+    session.related =
+        extra_parts(request.extra, model.chat, model.engine->tokenizer(), loose_chunks_, room.lasting);
+    session.related_tokens = 0;
+    for (const PlanPart& part : session.related) session.related_tokens += part.tokens.size();
+    session.extra = request.extra;
+    session.related_line.reset();
+    return;
+  }
+  session.extra.clear();
   Repository& repository = *session.repository;
   std::vector<VisitedPlace> visited;
   for (const RingPlace& place : request.ring) {
@@ -151,7 +166,7 @@ Result<void> Completer::open_file(Session& session, const fs::path& file) {
 
 Result<CompletionPlan> Completer::plan_for(Session& session, const CompletionRequest& request,
                                            const LoadedModel& model, std::size_t most,
-                                           const std::stop_token& late) const {
+                                           const std::stop_token& late) {
   const std::size_t header = model.chat.header().size();
   if (most < header + kLeastRoom) {
     return fail(ErrorCode::kInvalidArgument,
@@ -164,23 +179,23 @@ Result<CompletionPlan> Completer::plan_for(Session& session, const CompletionReq
   const FillInMiddle fill = FillInMiddle::detect(tokenizer, model.chat);
   std::vector<TokenId> suffix;  // costs no room where it has no place
   if (fill.available()) suffix = suffix_of(request.buffer, tokenizer, share(kSuffixShare));
-  Repository& repository = *session.repository;
+  const Repository* repository = session.repository.get();
   BufferWindow& window = session.window;
-  window.update(request.buffer, tokenizer,
-                {session.path, repository.chunks().options(), share(kWindowShare)});
+  window.update(request.buffer, tokenizer, {session.path, options_.chunking, share(kWindowShare)});
   // What was chosen stays while it fits; what is chosen leaves room for what is going to be typed.
   const std::size_t now = suffix.size() + window.size();
   const std::size_t later =
       std::max(now, suffix.size() + std::min(window.size() + kWindowGrowth, share(kWindowShare)));
   choose_related(session, request, model, {room - std::min(room, now), room - std::min(room, later)}, late);
-  return make_completion_plan({.chat = model.chat,
-                               .fill = fill,
-                               .repository = repository.root().filename().native(),
-                               .path = session.path,
-                               .is_stored = repository.has(session.path),
-                               .related = session.related,
-                               .window = window,
-                               .suffix = std::move(suffix)});
+  return make_completion_plan(
+      {.chat = model.chat,
+       .fill = fill,
+       .repository = repository != nullptr ? repository->root().filename().native() : "",
+       .path = session.path,
+       .is_stored = repository != nullptr && repository->has(session.path),
+       .related = session.related,
+       .window = window,
+       .suffix = std::move(suffix)});
 }
 
 Result<Completer::Prepared> Completer::prepare(const CompletionRequest& request, const LoadedModel& model,
@@ -196,9 +211,14 @@ Result<Completer::Prepared> Completer::prepare(const CompletionRequest& request,
   if (const std::string id = id_of(model); session->model != id) {
     session->model = id;
     session->window = {};
+    session->related.clear();
+    session->related_tokens = 0;
     session->related_line.reset();
+    session->extra.clear();
   }
-  if (auto opened = open_file(*session, file); !opened) return fail(opened.error());
+  if (!request.path.empty()) {
+    if (auto opened = open_file(*session, file); !opened) return fail(opened.error());
+  }
   const cache::CursorPlace place = place_of(request);
   const std::int32_t wanted = request.max_tokens > 0              ? request.max_tokens
                               : place.wanted == WantedText::kLine ? kLineTokens
@@ -215,7 +235,7 @@ Result<Completer::Prepared> Completer::prepare(const CompletionRequest& request,
                   .plan = std::move(*plan),
                   .alternatives = request.alternatives,
                   .max_tokens = max_tokens,
-                  .root = session->repository->root().string(),
+                  .root = session->repository != nullptr ? session->repository->root().string() : "",
                   .path = session->path,
                   .incomplete = session->incomplete,
                   .key = key_of(request, model)};
@@ -234,6 +254,7 @@ Result<WrittenHints> Completer::write(const Prepared& prepared, LoadedModel& mod
   request.sink = writing.sink;
   request.stop = writing.stop;
   request.is_late = writing.is_late;
+  request.is_enough = writing.is_enough;
   auto written = write_hints(*model.engine, model.live, request);
   if (!written) return written;
   std::erase_if(written->hints,

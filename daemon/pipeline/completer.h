@@ -22,6 +22,7 @@
 #include "daemon/pipeline/model_host.h"
 #include "daemon/pipeline/recent_hints.h"
 #include "daemon/prompt/completion_plan.h"
+#include "daemon/prompt/extra_parts.h"
 #include "daemon/prompt/related_spans.h"
 #include "daemon/prompt/repositories.h"
 
@@ -39,10 +40,12 @@ struct RingPlace {
 struct CompletionRequest {
   std::string client;               // whose buffer it is
   std::filesystem::path directory;  // absolute
-  std::filesystem::path path;       // of the buffer's file, which need not exist; relative or absolute
+  std::filesystem::path path;  // of the buffer's file, which need not exist; relative or absolute; empty:
+                               // it is of no file, and no work tree is looked at
   EditBuffer buffer;
   HintShape shape = HintShape::kAuto;
-  std::vector<RingPlace> ring{};  // the latest first
+  std::vector<RingPlace> ring{};   // the latest first
+  std::vector<ExtraText> extra{};  // instead of what would be looked for in other files
   std::int32_t alternatives = 1;
   std::int32_t max_tokens = 0;  // of each; 0: as the shape asks for
 };
@@ -51,9 +54,10 @@ class Completer {
  public:
   struct Options {
     std::size_t prompt_tokens = 4096;
+    cache::ChunkOptions chunking{};  // of text that belongs to no work tree
   };
   Completer(Repositories& repositories, const Options& options)
-      : repositories_(repositories), options_(options) {}
+      : repositories_(repositories), options_(options), loose_chunks_(kLooseBytes, options.chunking) {}
 
   /// What is known of one buffer.
   struct Session;
@@ -82,6 +86,7 @@ class Completer {
     std::function<bool(std::string_view)> sink{};
     std::stop_token stop{};
     std::function<bool()> is_late{};
+    std::function<bool()> is_enough{};  // whether no further alternative is to be begun
   };
   /// Engine thread.
   [[nodiscard]] Result<WrittenHints> write(const Prepared& prepared, LoadedModel& model,
@@ -92,22 +97,25 @@ class Completer {
                                                                const LoadedModel& model) const;
 
  private:
+  static constexpr std::uint64_t kLooseBytes = 16U << 20U;
+
   [[nodiscard]] std::shared_ptr<Session> session_of(const std::string& client,
                                                     const std::filesystem::path& file);
   Result<void> open_file(Session& session, const std::filesystem::path& file);
   [[nodiscard]] Result<CompletionPlan> plan_for(Session& session, const CompletionRequest& request,
                                                 const LoadedModel& model, std::size_t most,
-                                                const std::stop_token& late) const;
+                                                const std::stop_token& late);
   /// Tokens for related places.
   struct Room {
     std::size_t now = 0;
     std::size_t lasting = 0;  // when the file's own text has grown
   };
   void choose_related(Session& session, const CompletionRequest& request, const LoadedModel& model,
-                      const Room& room, const std::stop_token& late) const;
+                      const Room& room, const std::stop_token& late);
 
   Repositories& repositories_;
   const Options options_;
+  ChunkCache loose_chunks_;
   RecentHints recent_;
   std::mutex mutex_;                              // guards sessions_
   std::list<std::shared_ptr<Session>> sessions_;  // the latest first

@@ -101,7 +101,7 @@ class HintWriter {
     if (auto first = write_one({}, request_.sink); !first) return first;
     engine::SamplingParams sampling{.temperature = kTemperature, .top_p = kTopP};
     for (std::int32_t i = 0; i < kTries * (request_.alternatives - 1); ++i) {
-      if (written_.hints.size() >= wanted) break;
+      if (written_.hints.size() >= wanted || (request_.is_enough && request_.is_enough())) break;
       sequence_.truncate(end - 1);
       if (auto again = engine_.prefill(sequence_, {&last, 1}, stoppable()); !again) return again;
       sampling.seed = static_cast<std::uint64_t>(i) + 1;

@@ -50,6 +50,8 @@ struct HintRequest {
   std::stop_token stop;
   /// Whether the stop means that time is up: then what is there counts.
   std::function<bool()> is_late;
+  /// Whether no further alternative is to be begun; may be empty.
+  std::function<bool()> is_enough;
 };
 
 struct Hint {

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "daemon/prompt/turn.h"
+
 namespace kvboost::daemon {
 namespace {
 
@@ -50,40 +52,6 @@ Answer: `clamp` in src/limits.py raises a ValueError that says "low is above hig
 
 // The guide takes at most this share of the context.
 constexpr std::size_t kGuideShare = 8;
-
-/// Ids put together from marks, which become control tokens, and text, which never does.
-class Turn {
- public:
-  explicit Turn(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
-
-  Turn& bos() {
-    if (tokenizer_.adds_bos()) ids_.push_back(*tokenizer_.bos());
-    return *this;
-  }
-  /// A mark that the vocabulary does not have is written out.
-  Turn& mark(std::string_view name) {
-    if (const auto id = tokenizer_.special(name)) {
-      ids_.push_back(*id);
-      return *this;
-    }
-    return text(name);
-  }
-  Turn& text(std::string_view words, TextPosition position = TextPosition::kInside) {
-    const auto ids = tokenizer_.encode(words, position);
-    ids_.insert(ids_.end(), ids.begin(), ids.end());
-    return *this;
-  }
-  [[nodiscard]] std::vector<TokenId> take() { return std::move(ids_); }
-
- private:
-  const Tokenizer& tokenizer_;
-  std::vector<TokenId> ids_;
-};
-
-bool has_control(const Tokenizer& tokenizer, std::string_view name) {
-  const auto id = tokenizer.special(name);
-  return id && tokenizer.is_control(*id);
-}
 
 /// Llama 3: the line that says whose turn it is.
 Turn& llama3_role(Turn& turn, std::string_view role) {

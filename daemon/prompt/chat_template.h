@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +17,12 @@ namespace kvboost::daemon {
 
 enum class ChatFamily { kChatMl, kLlama3, kGemma, kMistral, kPlain };
 [[nodiscard]] std::string_view to_string(ChatFamily family);
+
+enum class Speaker { kSystem, kUser, kAssistant };
+struct ChatTurn {
+  Speaker speaker = Speaker::kUser;
+  std::string text;
+};
 
 class ChatTemplate {
  public:
@@ -32,6 +40,10 @@ class ChatTemplate {
   [[nodiscard]] std::vector<engine::TokenId> turn_to_assistant() const;
   /// The end of an assistant turn and the start of the next user turn.
   [[nodiscard]] std::vector<engine::TokenId> turn_to_user() const;
+  /// A chat that somebody else holds, without the header's system text, up to where the assistant's next
+  /// words come. A last turn of the assistant is left open, to be gone on with. Where the family has no
+  /// system turn, its text stands before the next user's.
+  [[nodiscard]] std::vector<engine::TokenId> conversation(std::span<const ChatTurn> turns) const;
   /// The opening of a file: its path, marked with the model's own file tokens where it has them
   /// (<file_sep>, <|file_sep|>), else a plain line.
   [[nodiscard]] std::vector<engine::TokenId> file_opening(std::string_view path) const;

@@ -224,6 +224,8 @@ static void visit_fields(Of<StatusResult> auto& v, auto& field) {
   field.list("repositories", v.repositories);
   field.path("socket", v.socket);
   field.path("log_file", v.log_file);
+  field.value("http", v.http);
+  field.path("http_token_file", v.http_token_file);
 }
 
 KVBOOST_METHOD_STRUCT(WarmParams);

@@ -236,6 +236,8 @@ struct StatusResult {
   std::vector<RepositoryState> repositories;  // the latest first
   std::string socket;
   std::string log_file;
+  std::string http;             // "http://127.0.0.1:8012", or empty: it is off
+  std::string http_token_file;  // where its clients' token stands, or empty
 };
 
 }  // namespace kvboost::protocol

@@ -8,6 +8,11 @@ static void visit_fields(Of<CompletePlace> auto& v, auto& field) {
   field.value("line", v.line, Rule{.low = 1});
 }
 
+static void visit_fields(Of<CompleteExtra> auto& v, auto& field) {
+  field.path("name", v.name);
+  field.value("text", v.text, kRequired);
+}
+
 static void visit_fields(Of<CompleteParams> auto& v, auto& field) {
   field.path("directory", v.directory, Rule{.required = true, .absolute = true});
   field.path("path", v.path, kRequired);
@@ -22,6 +27,9 @@ static void visit_fields(Of<CompleteParams> auto& v, auto& field) {
   field.value("ahead", v.ahead);
   field.value("reuse", v.reuse);
   field.value("explain", v.explain);
+  field.list("extra", v.extra);
+  field.value("write_ms", v.write_ms, between(0, 1e9));
+  field.value("supersede", v.supersede);
 }
 
 static void visit_fields(Of<CompleteToken> auto& v, auto& field) {
@@ -61,6 +69,7 @@ static void visit_fields(Of<CompleteResult> auto& v, auto& field) {
   field.value("loaded_tokens", v.loaded_tokens, kCount);
   field.value("computed_tokens", v.computed_tokens, kCount);
   field.value("repaired_tokens", v.repaired_tokens, kCount);
+  field.value("written_tokens", v.written_tokens, kCount);
   field.value("policy", v.policy);
   field.value("policy_reason", v.policy_reason);
   field.list("chunks", v.chunks);

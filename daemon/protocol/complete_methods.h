@@ -15,20 +15,28 @@ struct CompletePlace {
   std::string path;  // relative to `directory`, or absolute
   std::int32_t line = 1;
 };
+/// A text that the client has chosen itself to be told of.
+struct CompleteExtra {
+  std::string name;  // of its file, as the model is told of it
+  std::string text;
+};
 struct CompleteParams {
-  std::string directory;            // absolute: where the user stands
-  std::string path;                 // of the buffer's file, which need not exist; relative or absolute
-  std::string text;                 // the buffer's, as it is in the editor
-  std::int64_t offset = 0;          // bytes of it in front of the cursor
-  std::string client;               // whose buffer it is; empty: the connection's
-  std::string shape = "auto";       // "auto" "line" "block"
-  std::vector<CompletePlace> ring;  // the latest first
-  std::int32_t alternatives = 1;    // most hints
-  std::int32_t max_tokens = 0;      // of each; 0: as the shape asks for
-  double budget_ms = 0;             // after which what is there is taken; 0: no limit
-  bool ahead = false;               // then compute what would follow the first hint
-  bool reuse = true;                // false: every token is read anew, and nothing is remembered
-  bool explain = false;             // true: the result tells of each chunk
+  std::string directory;             // absolute: where the user stands
+  std::string path;                  // of the buffer's file, which need not exist; relative or absolute
+  std::string text;                  // the buffer's, as it is in the editor
+  std::int64_t offset = 0;           // bytes of it in front of the cursor
+  std::string client;                // whose buffer it is; empty: the connection's
+  std::string shape = "auto";        // "auto" "line" "block"
+  std::vector<CompletePlace> ring;   // the latest first
+  std::int32_t alternatives = 1;     // most hints
+  std::int32_t max_tokens = 0;       // of each; 0: as the shape asks for
+  double budget_ms = 0;              // after which what is there is taken; 0: no limit
+  bool ahead = false;                // then compute what would follow the first hint
+  bool reuse = true;                 // false: every token is read anew, and nothing is remembered
+  bool explain = false;              // true: the result tells of each chunk
+  std::vector<CompleteExtra> extra;  // in place of what would be looked for; the last ones matter most
+  double write_ms = 0;  // from the first text on, after which a hint ends behind its first line; 0: no limit
+  bool supersede = true;  // false: what this client asked for before goes on
 };
 /// Notification complete/token: the first hint as it is written, untrimmed.
 struct CompleteToken {
@@ -66,6 +74,7 @@ struct CompleteResult {
   std::int32_t loaded_tokens = 0;
   std::int32_t computed_tokens = 0;
   std::int32_t repaired_tokens = 0;
+  std::int32_t written_tokens = 0;  // of all hints
   std::string policy;
   std::string policy_reason;
   std::vector<AskChunk> chunks;  // with `explain`

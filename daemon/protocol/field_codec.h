@@ -53,12 +53,15 @@ class FieldWriter {
   }
 
   void value(const char* name, const auto& value, Rule = {}) { object_[name] = value; }
-  void choice(const char* name, const std::string& value, Words) { object_[name] = value; }
+  void values(const char* name, const auto& values) { object_[name] = values; }
+  void choice(const char* name, const std::string& value, Words, Rule = {}) { object_[name] = value; }
   void path(const char* name, const std::string& value, Rule = {}) { object_[name] = encode_path(value); }
   void paths(const char* name, const std::vector<std::string>& values) {
     json& list = object_[name] = json::array();
     for (const std::string& value : values) list.push_back(encode_path(value));
   }
+  /// Any bytes, written as paths are.
+  void byte_strings(const char* name, const std::vector<std::string>& values) { paths(name, values); }
   void object(const char* name, const auto& value) { object_[name] = write(value); }
   void list(const char* name, const auto& values) {
     json& list = object_[name] = json::array();
@@ -113,8 +116,27 @@ class FieldReader {
     out = node->get<std::string>();
   }
 
-  void choice(const char* name, std::string& out, Words words) {
-    const json* node = find(name, {});
+  /// A list of strings or of integers.
+  template <class T>
+  void values(const char* name, std::vector<T>& out) {
+    const json* node = find_array(name);
+    if (node == nullptr) return;
+    for (std::size_t i = 0; i < node->size(); ++i) {
+      const json& one = (*node)[i];
+      if constexpr (std::integral<T>) {
+        const bool fits = one.is_number_unsigned()
+                              ? std::in_range<T>(one.get<std::uint64_t>())
+                              : one.is_number_integer() && std::in_range<T>(one.get<std::int64_t>());
+        if (!fits) return wrong(item(name, i), "an integer", one);
+      } else if (!one.is_string()) {
+        return wrong(item(name, i), "a string", one);
+      }
+      out.push_back(one.get<T>());
+    }
+  }
+
+  void choice(const char* name, std::string& out, Words words, const Rule& rule = {}) {
+    const json* node = find(name, rule);
     if (node == nullptr) return;
     if (!node->is_string() || std::ranges::find(words, node->get<std::string>()) == words.end()) {
       std::string expected = "one of";
@@ -168,6 +190,16 @@ class FieldReader {
     out.resize(node->size());
     for (std::size_t i = 0; i < node->size() && !error_; ++i) {
       read_path(item(name, i), (*node)[i], {}, out[i]);
+    }
+  }
+
+  void byte_strings(const char* name, std::vector<std::string>& out) {
+    const json* node = find_array(name);
+    if (node == nullptr) return;
+    for (std::size_t i = 0; i < node->size(); ++i) {
+      auto bytes = decode_path((*node)[i]);
+      if (!bytes) return wrong(item(name, i), "a string, or {\"base64\": …}", (*node)[i]);
+      out.push_back(std::move(*bytes));
     }
   }
 

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "daemon/protocol/cache_methods.h"
 #include "daemon/protocol/complete_methods.h"
+#include "daemon/protocol/generate_methods.h"
 #include "daemon/protocol/locate_methods.h"
 #include "daemon/protocol/prompt_chunk.h"
 #include "daemon/protocol/search_methods.h"

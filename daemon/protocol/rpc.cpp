@@ -25,26 +25,6 @@ constexpr std::array<CodePair, 9> kCodes = {{
     {ErrorCode::kProtocol, -32007},
 }};
 
-/// Brackets inside strings do not count. The text need not be JSON.
-bool nests_too_deep(std::string_view text) {
-  int depth = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char letter = text[i];
-    if (in_string) {
-      if (letter == '\\') ++i;
-      if (letter == '"') in_string = false;
-    } else if (letter == '"') {
-      in_string = true;
-    } else if (letter == '[' || letter == '{') {
-      if (++depth > kMaxDepth) return true;
-    } else if (letter == ']' || letter == '}') {
-      --depth;
-    }
-  }
-  return false;
-}
-
 RpcError protocol_error(int code, std::string message) {
   return {code, std::move(message), std::string(to_string(ErrorCode::kProtocol)), ""};
 }
@@ -144,6 +124,26 @@ json to_json(const Response& response) {
 }
 
 }  // namespace
+
+/// Brackets inside strings do not count.
+bool nests_too_deep(std::string_view text) {
+  int depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char letter = text[i];
+    if (in_string) {
+      if (letter == '\\') ++i;
+      if (letter == '"') in_string = false;
+    } else if (letter == '"') {
+      in_string = true;
+    } else if (letter == '[' || letter == '{') {
+      if (++depth > kMaxDepth) return true;
+    } else if (letter == ']' || letter == '}') {
+      --depth;
+    }
+  }
+  return false;
+}
 
 json encode_id(const Id& id) {
   return std::visit([](const auto& value) { return json(value); }, id);

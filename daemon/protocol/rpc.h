@@ -24,6 +24,9 @@ inline constexpr int kMethodNotFound = -32601;
 /// Deepest nesting of arrays and objects in a message.
 inline constexpr int kMaxDepth = 64;
 
+/// Whether JSON nests deeper than that; the text need not be JSON.
+[[nodiscard]] bool nests_too_deep(std::string_view text);
+
 struct RpcError {
   int code = 0;
   std::string message;

@@ -175,6 +175,46 @@ TEST_F(CompleterTest, TheRingComesIn) {
   EXPECT_TRUE(std::ranges::find(with_ring, "ui.c") != with_ring.end());
 }
 
+TEST_F(CompleterTest, ExtraTextComesInPlaceOfWhatWouldBeLookedFor) {
+  CompletionRequest asked = request("int x;\n", 7);
+  asked.extra = {{"/else/old.c", functions("old", 2)}, {".env", "KEY=1\n"}, {"new.c", "int newer;\n"}};
+  EXPECT_EQ(paths(prepare(asked)), (std::vector<std::string>{"/else/old.c", "new.c", "a.c"}));
+  asked.extra.insert(asked.extra.begin(), {"large.c", functions("large", 200)});
+  EXPECT_EQ(paths(prepare(asked)), (std::vector<std::string>{"/else/old.c", "new.c", "a.c"}))
+      << "from the front on is left out what does not fit";
+  EXPECT_LE(prepare(asked).plan.size(), 2500U);
+  asked.extra.clear();
+  EXPECT_EQ(paths(prepare(asked)), (std::vector<std::string>{"b.c", "a.c"}));
+}
+
+TEST_F(CompleterTest, ABufferOfNoFileHasNoWorkTree) {
+  CompletionRequest asked = request(functions("typed", 30), 0);
+  asked.buffer = EditBuffer(asked.buffer.text(), static_cast<std::int64_t>(asked.buffer.text().size() / 2));
+  asked.path.clear();
+  const auto alone = prepare(asked);
+  EXPECT_EQ(alone.root, "");
+  EXPECT_EQ(paths(alone), std::vector<std::string>());
+  asked.extra = {{"x.c", functions("extra", 3)}};
+  const auto told = prepare(asked);
+  EXPECT_EQ(paths(told), std::vector<std::string>{"x.c"});
+  for (const PlanPart& part : told.plan.prompt.parts) {
+    EXPECT_EQ(part.kind == PartKind::kFile && !part.is_opening(), part.path == "x.c" && !part.is_opening())
+        << "of the buffer nothing is stored";
+  }
+}
+
+TEST_F(CompleterTest, ExtraTextThatHasMovedIsLoaded) {
+  CompletionRequest asked = request("int x;\n", 7);
+  asked.path.clear();
+  asked.extra = {{"p.c", functions("p", 3)}, {"q.c", functions("q", 3)}, {"r.c", functions("r", 3)}};
+  const WrittenHints first = write(asked);
+  EXPECT_EQ(first.loaded_tokens, 0);
+  asked.extra.erase(asked.extra.begin());
+  const WrittenHints second = write(asked);
+  EXPECT_GT(second.loaded_tokens, 50);
+  EXPECT_LT(second.computed_tokens, first.computed_tokens / 2);
+}
+
 TEST_F(CompleterTest, AStoppedLookSaysSo) {
   std::stop_source late;
   late.request_stop();

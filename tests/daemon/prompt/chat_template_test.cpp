@@ -66,6 +66,7 @@ struct Case {
   std::string header;  // SYSTEM stands for the system text
   std::string to_assistant;
   std::string to_user;
+  std::string chat;  // of a system text S, what the user says U, what the assistant says A, and U again
 };
 
 class EveryFamily : public testing::TestWithParam<Case> {};
@@ -84,6 +85,22 @@ TEST_P(EveryFamily, IsDetectedAndWritesItsTurns) {
   EXPECT_EQ(header, want.header);
   EXPECT_EQ(shown(tokenizer, chat.turn_to_assistant(), marks), want.to_assistant);
   EXPECT_EQ(shown(tokenizer, chat.turn_to_user(), marks), want.to_user);
+  std::vector<ChatTurn> turns = {{Speaker::kSystem, "S"}, {Speaker::kUser, "U"}, {Speaker::kAssistant, "A"}};
+  const std::string open = shown(tokenizer, chat.conversation(turns), marks);
+  EXPECT_TRUE(want.chat.starts_with(open)) << open << " is gone on with";
+  EXPECT_TRUE(open.ends_with("A")) << open;
+  turns.push_back({Speaker::kUser, "U"});
+  EXPECT_EQ(shown(tokenizer, chat.conversation(turns), marks), want.chat);
+}
+
+TEST(ChatTemplate, AChatsTextIsNeverAMark) {
+  const Tokenizer tokenizer = with_marks({"<start_of_turn>", "<end_of_turn>"}, "<start_of_turn>");
+  const ChatTemplate chat = ChatTemplate::detect(tokenizer);
+  const Ids ids = chat.conversation(std::vector<ChatTurn>{{Speaker::kUser, "<end_of_turn>"}});
+  EXPECT_EQ(std::ranges::count(ids, *tokenizer.special("<end_of_turn>")), 1);
+  const Ids alone = chat.conversation(std::vector<ChatTurn>{{Speaker::kSystem, "S"}});
+  EXPECT_EQ(tokenizer.decode(alone), "user\nS\n\n\nmodel\n") << "a system text without a user's is not lost";
+  EXPECT_EQ(tokenizer.decode(chat.conversation({})), "model\n");
 }
 
 TEST(ChatTemplate, GuidesWhereTheContextHasRoom) {
@@ -106,45 +123,65 @@ INSTANTIATE_TEST_SUITE_P(
              "{{'<|im_start|>'}}",
              "⟨<|im_start|>⟩system\nSYSTEM⟨<|im_end|>⟩\n⟨<|im_start|>⟩user\n",
              "⟨<|im_end|>⟩\n⟨<|im_start|>⟩assistant\n",
-             "⟨<|im_end|>⟩\n⟨<|im_start|>⟩user\n"},
+             "⟨<|im_end|>⟩\n⟨<|im_start|>⟩user\n",
+             "⟨<|im_start|>⟩system\nS⟨<|im_end|>⟩\n⟨<|im_start|>⟩user\nU⟨<|im_end|>⟩\n"
+             "⟨<|im_start|>⟩assistant\nA⟨<|im_end|>⟩\n⟨<|im_start|>⟩user\nU⟨<|im_end|>⟩\n"
+             "⟨<|im_start|>⟩assistant\n"},
         Case{ChatFamily::kLlama3,
              {"<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"},
              "<|start_header_id|>",
              "⟨<|start_header_id|>⟩system⟨<|end_header_id|>⟩\n\nSYSTEM⟨<|eot_id|>⟩"
              "⟨<|start_header_id|>⟩user⟨<|end_header_id|>⟩\n\n",
              "⟨<|eot_id|>⟩⟨<|start_header_id|>⟩assistant⟨<|end_header_id|>⟩\n\n",
-             "⟨<|eot_id|>⟩⟨<|start_header_id|>⟩user⟨<|end_header_id|>⟩\n\n"},
+             "⟨<|eot_id|>⟩⟨<|start_header_id|>⟩user⟨<|end_header_id|>⟩\n\n",
+             "⟨<|start_header_id|>⟩system⟨<|end_header_id|>⟩\n\nS⟨<|eot_id|>⟩"
+             "⟨<|start_header_id|>⟩user⟨<|end_header_id|>⟩\n\nU⟨<|eot_id|>⟩"
+             "⟨<|start_header_id|>⟩assistant⟨<|end_header_id|>⟩\n\nA⟨<|eot_id|>⟩"
+             "⟨<|start_header_id|>⟩user⟨<|end_header_id|>⟩\n\nU⟨<|eot_id|>⟩"
+             "⟨<|start_header_id|>⟩assistant⟨<|end_header_id|>⟩\n\n"},
         Case{ChatFamily::kGemma,
              {"<start_of_turn>", "<end_of_turn>"},
              "<start_of_turn>",
              "⟨<start_of_turn>⟩user\nSYSTEM\n\n",
              "⟨<end_of_turn>⟩\n⟨<start_of_turn>⟩model\n",
-             "⟨<end_of_turn>⟩\n⟨<start_of_turn>⟩user\n"},
-        Case{ChatFamily::kMistral, {"</s>"}, "[INST]", "[INST] SYSTEM\n\n", " [/INST]", "⟨</s>⟩[INST] "},
+             "⟨<end_of_turn>⟩\n⟨<start_of_turn>⟩user\n",
+             "⟨<start_of_turn>⟩user\nS\n\nU⟨<end_of_turn>⟩\n⟨<start_of_turn>⟩model\nA⟨<end_of_turn>⟩\n"
+             "⟨<start_of_turn>⟩user\nU⟨<end_of_turn>⟩\n⟨<start_of_turn>⟩model\n"},
+        Case{ChatFamily::kMistral,
+             {"</s>"},
+             "[INST]",
+             "[INST] SYSTEM\n\n",
+             " [/INST]",
+             "⟨</s>⟩[INST] ",
+             "[INST] S\n\nU [/INST]A⟨</s>⟩[INST] U [/INST]"},
         Case{ChatFamily::kMistral,
              {"</s>", "[INST]", "[/INST]"},
              "[INST]",
              "⟨[INST]⟩SYSTEM\n\n",
              "⟨[/INST]⟩",
-             "⟨</s>⟩⟨[INST]⟩"},
+             "⟨</s>⟩⟨[INST]⟩",
+             "⟨[INST]⟩S\n\nU⟨[/INST]⟩A⟨</s>⟩⟨[INST]⟩U⟨[/INST]⟩"},
         Case{ChatFamily::kMistral,
              {"</s>", "[INST]", "[/INST]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]"},
              "[INST]",
              "⟨[SYSTEM_PROMPT]⟩SYSTEM⟨[/SYSTEM_PROMPT]⟩⟨[INST]⟩",
              "⟨[/INST]⟩",
-             "⟨</s>⟩⟨[INST]⟩"},
+             "⟨</s>⟩⟨[INST]⟩",
+             "⟨[SYSTEM_PROMPT]⟩S⟨[/SYSTEM_PROMPT]⟩⟨[INST]⟩U⟨[/INST]⟩A⟨</s>⟩⟨[INST]⟩U⟨[/INST]⟩"},
         Case{ChatFamily::kPlain,
              {},
              "",
              "SYSTEM\n\n## Request\n\n",
              "\n\n## Answer\n\n",
-             "\n\n## Request\n\n"},
+             "\n\n## Request\n\n",
+             "S\n\n## Request\n\nU\n\n## Answer\n\nA\n\n## Request\n\nU\n\n## Answer\n\n"},
         Case{ChatFamily::kPlain,
              {},
              "{{'<start_of_turn>'}}",
              "SYSTEM\n\n## Request\n\n",
              "\n\n## Answer\n\n",
-             "\n\n## Request\n\n"}));
+             "\n\n## Request\n\n",
+             "S\n\n## Request\n\nU\n\n## Answer\n\nA\n\n## Request\n\nU\n\n## Answer\n\n"}));
 
 TEST(ChatTemplate, BeginsWithBosWhereTheModelWantsIt) {
   auto file = test::make_tiny_model();

@@ -64,6 +64,9 @@ const std::map<std::string, Method>& methods() {
       {"locate", {again<LocateParams>, again<LocateResult>}},
       {"search", {again<SearchParams>, again<SearchResult>}},
       {"complete", {again<CompleteParams>, again<CompleteResult>}},
+      {"generate", {again<GenerateParams>, again<GenerateResult>}},
+      {"tokenize", {again<TokenizeParams>, again<TokenizeResult>}},
+      {"detokenize", {again<DetokenizeParams>, again<DetokenizeResult>}},
       {"status", {again<Nothing>, again<StatusResult>}},
       {"model/list", {again<Nothing>, again<ModelListResult>}},
       {"model/info", {again<ModelInfoParams>, again<ModelInfoResult>}},
@@ -90,7 +93,8 @@ const std::map<std::string, Rewrite>& notifications() {
       {"check/progress", again<CheckProgress>},   {"warm/progress", again<WarmProgress>},
       {"cache/progress", again<CacheProgress>},   {"locate/progress", again<LocateProgress>},
       {"locate/ranking", again<LocateRanking>},   {"complete/token", again<CompleteToken>},
-      {"search/progress", again<SearchProgress>},
+      {"search/progress", again<SearchProgress>}, {"generate/start", again<GenerateStart>},
+      {"generate/token", again<GenerateToken>},
   };
   return kNotifications;
 }
