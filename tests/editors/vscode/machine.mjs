@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, 
 import { dirname, join } from 'node:path';
 
 /** Waits until `condition` holds, and gives what it gave. Generous: the machines that run tests may be slow. */
-export async function until(what, condition, patience = 120_000) {
+export async function until(what, condition, patience = 240_000) {
   const end = Date.now() + patience;
   for (;;) {
     const value = await condition();

@@ -81,7 +81,7 @@ export class VsCode {
     }
     const context = await this.browser.newContext({ viewport: { width: 1200, height: 760 }, permissions: ['clipboard-read', 'clipboard-write'] });
     const page = await context.newPage();
-    page.setDefaultTimeout(120_000);
+    page.setDefaultTimeout(240_000);
     const window = new Window(page, this.screenshots);
     this.windows.push(window);
     await page.goto(`http://127.0.0.1:${this.port}/?${query}`);
