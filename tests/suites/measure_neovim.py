@@ -70,7 +70,7 @@ def main(programs, model):
         subprocess.run(["git", "clone", "-q", ROOT, repository], check=True)
         editor = Neovim("nvim", repository, machine.env, ROOT / "editors/nvim", arguments=["tests/suites/machine.py"])
         editor.type("70GA")
-        editor.wait("the first answer", lambda: state(editor)[0] > 0)
+        editor.wait("the first answer", lambda: state(editor)[0] > 0, patience=600)
         editor.type("<Esc>o<C-u>")
         tell_hints(editor)
         editor.type("<Esc>")
