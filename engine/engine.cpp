@@ -17,18 +17,6 @@
 namespace kvboost::engine {
 namespace {
 
-/// Runs `body` (a Result-returning function) and turns what libraries throw into errors.
-template <class Body>
-auto guarded(const Body& body) -> decltype(body()) {
-  try {
-    return body();
-  } catch (const std::bad_alloc&) {
-    return fail(ErrorCode::kInternal, "not enough memory", "close other programs, or set a smaller context");
-  } catch (const std::exception& error) {
-    return fail(ErrorCode::kInternal, std::string("torch: ") + error.what());
-  }
-}
-
 /// What the kernels were written for; everything that real models have.
 Result<void> check_shape(const ModelSpec& spec) {
   constexpr std::int32_t kVector = 16;
@@ -43,18 +31,6 @@ Result<void> check_shape(const ModelSpec& spec) {
                   std::to_string(spec.feed_forward) + ", " + std::to_string(spec.n_heads) + " heads of " +
                   std::to_string(spec.head_dim) + ", " + std::to_string(spec.n_kv_heads) + " KV heads",
               "choose a model whose widths are multiples of 16 and whose heads share KV heads evenly");
-}
-
-bool all_finite(std::span<const float> values) {
-  return std::ranges::all_of(values, [](float value) { return std::isfinite(value); });
-}
-
-/// ln of what softmax gives `token`.
-float log_probability(std::span<const float> logits, TokenId token) {
-  const float largest = std::ranges::max(logits);
-  double sum = 0.0;
-  for (const float logit : logits) sum += std::exp(static_cast<double>(logit - largest));
-  return static_cast<float>(logits[token] - largest - std::log(sum));
 }
 
 }  // namespace
@@ -194,15 +170,15 @@ bool Engine::Impl::run_blocks(Sequence::Impl& sequence, const Work& work, const 
   for (std::int32_t done = 0; done < n;) {
     const auto count = std::min(transformer->most_tokens(), n - done);
     const auto part = [&](const auto& all) { return std::span(all).subspan(done, count); };
-    const Transformer::Input input{.tokens = part(work.tokens),
-                                   .positions = part(work.positions),
-                                   .cells = part(work.cells),
-                                   .capture = options.capture,
-                                   .capture_at = done,
-                                   .stop = options.stop};
-    if (!transformer->forward(sequence.kv, input)) return false;
-    const auto repaired = std::ranges::lower_bound(input.cells, sequence.kv.size()) - input.cells.begin();
-    sequence.kv.commit(input.tokens.subspan(repaired), input.positions.subspan(repaired));
+    const Transformer::Lane lane{&sequence.kv, part(work.tokens), part(work.positions), part(work.cells)};
+    if (!transformer->forward({.lanes = std::span(&lane, 1),
+                               .stop = options.stop,
+                               .capture = options.capture,
+                               .capture_at = done})) {
+      return false;
+    }
+    const auto repaired = std::ranges::lower_bound(lane.cells, sequence.kv.size()) - lane.cells.begin();
+    sequence.kv.commit(lane.tokens.subspan(repaired), lane.positions.subspan(repaired));
     after_block(done, count);
     done += count;
     if (options.progress && done < n) options.progress(done);
@@ -227,10 +203,7 @@ Result<void> Engine::Impl::run(Sequence& sequence, std::span<const TokenId> toke
     std::vector<float> last(spec.vocabulary);
     transformer->logits(static_cast<std::int32_t>((work->tokens.size() - 1) % transformer->most_tokens()), 1,
                         last.data());
-    if (!all_finite(last)) {
-      return fail(ErrorCode::kModel, "the model's output is not a number",
-                  "the file may be damaged: fetch it again, or choose compute type f32");
-    }
+    if (!all_finite(last)) return fail(not_a_number());
     live.logits = std::move(last);
     // Not before the logits are taken: whoever is told may use the engine meanwhile.
     if (options.progress) options.progress(static_cast<std::int32_t>(work->tokens.size()));
@@ -261,13 +234,10 @@ Result<std::vector<float>> Engine::attention_of(Sequence& sequence, std::span<co
   AttentionShare share{probe.first_layer, std::vector<float>(before)};
   const auto work = Impl::work_of(live.kv, tokens, {});
   if (!work) return fail(work.error());
+  const Transformer::Lane lane{&live.kv, work->tokens, work->positions, work->cells};
   auto result = guarded([&]() -> Result<void> {
-    const bool done = impl_->transformer->forward(live.kv, {.tokens = work->tokens,
-                                                            .positions = work->positions,
-                                                            .cells = work->cells,
-                                                            .end_layer = end,
-                                                            .share = &share,
-                                                            .stop = probe.stop});
+    const bool done = impl_->transformer->forward(
+        {.lanes = std::span(&lane, 1), .stop = probe.stop, .end_layer = end, .share = &share});
     return done ? Result<void>() : fail(ErrorCode::kCancelled, "cancelled");
   });
   live.kv.truncate(before);
@@ -296,12 +266,11 @@ Result<std::vector<float>> Engine::deviation_of(Sequence& sequence, std::span<co
         return std::span(whole).subspan(done, std::min(most, cells.size() - done));
       };
       ValueDeviation deviation{layer, distance, {}};
-      const Transformer::Input input{.tokens = part(work->tokens),
-                                     .positions = part(work->positions),
-                                     .cells = part(work->cells),
-                                     .deviation = &deviation,
-                                     .stop = stop};
-      if (!impl_->transformer->forward(live.kv, input)) return fail(ErrorCode::kCancelled, "cancelled");
+      const Transformer::Lane lane{&live.kv, part(work->tokens), part(work->positions), part(work->cells)};
+      if (!impl_->transformer->forward(
+              {.lanes = std::span(&lane, 1), .stop = stop, .deviation = &deviation})) {
+        return fail(ErrorCode::kCancelled, "cancelled");
+      }
       all.insert(all.end(), deviation.of_token.begin(), deviation.of_token.end());
     }
     return {};
@@ -324,36 +293,6 @@ Result<std::vector<float>> Engine::all_logits(Sequence& sequence, std::span<cons
     });
     if (!done) return fail(done.error());
     return all;
-  });
-}
-
-Result<std::vector<float>> Engine::score(Sequence& sequence, std::span<const TokenId> tokens,
-                                         std::stop_token stop) {
-  return guarded([&]() -> Result<std::vector<float>> {
-    const auto width = static_cast<std::size_t>(impl_->spec.vocabulary);
-    std::vector<float> scores(tokens.size(), std::numeric_limits<float>::quiet_NaN());
-    if (!sequence.impl_->logits.empty() && !tokens.empty() && tokens[0] >= 0 &&
-        tokens[0] < impl_->spec.vocabulary) {
-      scores[0] = log_probability(sequence.impl_->logits, tokens[0]);
-    }
-    PrefillOptions options;
-    options.stop = stop;
-    std::vector<float> rows;
-    auto done = impl_->run(sequence, tokens, options, [&](std::int32_t first, std::int32_t count) {
-      constexpr std::int32_t kRows = 64;  // logits of this many tokens at a time
-      for (std::int32_t at = 0; at < count; at += kRows) {
-        const auto part = std::min(kRows, count - at);
-        rows.resize(part * width);
-        impl_->transformer->logits(at, part, rows.data());
-        for (std::int32_t i = 0; i < part; ++i) {
-          const auto next = static_cast<std::size_t>(first + at + i) + 1;
-          if (next < tokens.size())
-            scores[next] = log_probability({rows.data() + i * width, width}, tokens[next]);
-        }
-      }
-    });
-    if (!done) return fail(done.error());
-    return scores;
   });
 }
 

@@ -167,10 +167,16 @@ class Engine {
   /// truncate. Borrowed until the sequence's next change.
   [[nodiscard]] std::span<const float> logits(const Sequence& sequence) const;
 
-  /// As prefill, and gives ln P(tokens[i] | all before it) for each i; the first one needs logits to be there
-  /// (else it is NaN).
-  [[nodiscard]] Result<std::vector<float>> score(Sequence& sequence, std::span<const TokenId> tokens,
-                                                 std::stop_token stop = {});
+  /// What may stand behind one of several sequences.
+  struct Candidate {
+    Sequence* sequence = nullptr;
+    std::span<const TokenId> tokens;
+  };
+  /// For each candidate ln P(tokens[i] | all before it), from i = `first` on, which is at least 1. They are
+  /// read together: several short ones take less time than one after the other. The sequences are left as
+  /// they were; none may be given twice. Errors as of prefill.
+  [[nodiscard]] Result<std::vector<std::vector<float>>> score(std::span<const Candidate> candidates,
+                                                              std::size_t first, std::stop_token stop = {});
 
   /// As prefill, and gives the logits of every token, (tokens.size(), vocabulary), for measuring.
   [[nodiscard]] Result<std::vector<float>> all_logits(Sequence& sequence, std::span<const TokenId> tokens,

@@ -2,11 +2,12 @@
 // ModelRanker: how likely the report is to the model once it has read a file's best chunks (query
 // likelihood). The chunks' stored blocks are placed behind the header, so that only the report itself goes
 // through the model; blocks that are missing are computed and stored on the way. Made for one report, run on
-// a worker; the model works on the engine thread, a file at a time, so that others get their turn.
+// a worker; the model works on the engine thread, some files at a time, so that others get their turn.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "daemon/pipeline/model_host.h"
@@ -20,9 +21,10 @@ class ModelRanker : public Ranker {
   static constexpr std::string_view kName = "model";
 
   struct Limits {
-    std::size_t files = 20;           // how many of the best suspects are read
-    std::size_t chunk_tokens = 400;   // of each, its best chunks up to this
-    std::size_t report_tokens = 128;  // from the report's beginning
+    std::size_t files = 20;          // how many of the best suspects are read
+    std::size_t chunk_tokens = 800;  // of each, its best chunks up to this
+    std::size_t report_tokens = 58;  // from the report's beginning: eight files of them fill a block
+    std::size_t together = 8;        // files whose reports go through the model side by side
   };
   /// What was done, for those who want to know.
   struct Counts {
@@ -52,9 +54,20 @@ class ModelRanker : public Ranker {
   template <class Step>
   [[nodiscard]] Result<void> on_engine(const std::stop_token& stop, const Step& step);
   [[nodiscard]] Result<void> read_header(const std::stop_token& stop);
-  [[nodiscard]] Result<void> read_files_part(const PromptPlan& plan, const std::stop_token& stop);
-  [[nodiscard]] Result<void> store_missing(const PromptPlan& plan, const std::stop_token& stop);
-  [[nodiscard]] Result<double> likelihood(const std::stop_token& stop);
+  /// A file that is being read.
+  struct Lane {
+    Suspect* suspect = nullptr;
+    PromptPlan plan;
+  };
+  /// At most as many as there are lanes_.
+  [[nodiscard]] Result<void> read_files(std::span<const Lane> lanes, const std::stop_token& stop);
+  [[nodiscard]] Result<void> read_file(const PromptPlan& plan, engine::Sequence& lane, Counts& counts,
+                                       const std::stop_token& stop);
+  [[nodiscard]] Result<void> read_text(const PromptPlan& plan, engine::Sequence& lane, Counts& counts,
+                                       const std::stop_token& stop);
+  [[nodiscard]] Result<void> store_missing(const PromptPlan& plan, engine::Sequence& lane, Counts& counts,
+                                           const std::stop_token& stop);
+  [[nodiscard]] Result<std::vector<double>> likelihoods(std::size_t n, const std::stop_token& stop);
 
   Scheduler& engine_thread_;
   LoadedModel& model_;
@@ -63,8 +76,9 @@ class ModelRanker : public Ranker {
   Counts counts_;
   std::vector<engine::TokenId> lead_;    // what stands between the chunks and the report
   std::vector<engine::TokenId> report_;  // its beginning
-  std::optional<engine::Sequence> sequence_;
+  std::vector<engine::Sequence> lanes_;  // each begins with the header
   std::int32_t header_size_ = 0;
+  double alone_ = 0;  // mean ln P of a token of the report behind the header alone
 };
 
 }  // namespace kvboost::daemon

@@ -90,6 +90,22 @@ struct ShareUnit {
 void add_shares(const ShareUnit<BFloat16>& unit);
 void add_shares(const ShareUnit<float>& unit);
 
+/// Rows, and a tile of keys that all of them see: those of a vocabulary, say.
+template <class T>
+struct LogSumUnit {
+  const T* queries = nullptr;  // (n_rows, width), times log2(e)
+  std::int32_t n_rows = 0;
+  std::int32_t width = 0;      // a multiple of 16
+  const T* keys = nullptr;     // as of KvTiles, of `width` dimensions
+  std::int32_t n_keys = 0;     // of the tile's 64, the first ones
+  float* reference = nullptr;  // (n_rows): near the largest score so far, kNoReference at first
+  float* weight = nullptr;     // (n_rows): sum of 2^(score - reference) over all tiles so far
+};
+
+/// Adds one tile, on the calling thread. CPUs as of `attend`.
+void add_exponentials(const LogSumUnit<BFloat16>& unit);
+void add_exponentials(const LogSumUnit<float>& unit);
+
 template <class T>
 struct AttentionCall {
   const T* queries = nullptr;             // (n_tokens, n_heads, head_dim), rotated, times scale * log2(e)

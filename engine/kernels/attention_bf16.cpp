@@ -9,6 +9,7 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "engine/kernels/attention.h"
@@ -171,6 +172,32 @@ void share_rows(const ShareUnit<BFloat16>& unit, int row, int tile) {
   }
 }
 
+template <int Rows>
+void sum_rows(const LogSumUnit<BFloat16>& unit, int row) {
+  __m512 scores[Rows][4];
+  score_tile<Rows>(unit.queries + static_cast<std::ptrdiff_t>(row) * unit.width, unit.keys, unit.width,
+                   scores);
+  for (int r = 0; r < Rows; ++r) {
+    __m512* score = scores[r];
+    for (int v = 0; unit.n_keys < kTileCells && v < 4; ++v) {
+      const __mmask16 lanes = visible_lanes({0, unit.n_keys - 1}, v * kLanes);
+      score[v] = _mm512_mask_mov_ps(_mm512_set1_ps(kHidden), lanes, score[v]);
+    }
+    float& reference = unit.reference[row + r];
+    float& weight = unit.weight[row + r];
+    const float largest = _mm512_reduce_max_ps(
+        _mm512_max_ps(_mm512_max_ps(score[0], score[1]), _mm512_max_ps(score[2], score[3])));
+    if (largest > reference + kSlack) {
+      weight *= std::exp2(std::max(reference - largest, -200.0F));
+      reference = largest;
+    }
+    __m512 sum = _mm512_setzero_ps();
+    for (int v = 0; v < 4; ++v)
+      sum = _mm512_add_ps(sum, power_of_two(_mm512_sub_ps(score[v], _mm512_set1_ps(reference))));
+    weight += _mm512_reduce_add_ps(sum);
+  }
+}
+
 }  // namespace
 
 void attend(const AttentionUnit<BFloat16>& unit) {
@@ -200,6 +227,14 @@ void add_shares(const ShareUnit<BFloat16>& unit) {
       kSteps[std::min(kRows, unit.n_rows - row) - 1](unit, row, tile);
     }
   }
+}
+
+void add_exponentials(const LogSumUnit<BFloat16>& unit) {
+  using Step = void (*)(const LogSumUnit<BFloat16>&, int);
+  static constexpr Step kSteps[kRows] = {sum_rows<1>, sum_rows<2>, sum_rows<3>,
+                                         sum_rows<4>, sum_rows<5>, sum_rows<6>};
+  for (int row = 0; row < unit.n_rows; row += kRows)
+    kSteps[std::min(kRows, unit.n_rows - row) - 1](unit, row);
 }
 
 }  // namespace kvboost::engine

@@ -144,6 +144,38 @@ HWY_INLINE void share_rows(const ShareUnit<float>& unit, int row, int tile) {
   }
 }
 
+template <int Rows>
+HWY_INLINE void sum_rows(const LogSumUnit<float>& unit, int row) {
+  const FloatTag d;
+  const auto lanes = static_cast<int>(hn::Lanes(d));
+  HWY_ALIGN float scores[Rows * kTileCells] = {};
+  multiply_add<Rows>(unit.queries + static_cast<std::ptrdiff_t>(row) * unit.width, unit.width, unit.keys,
+                     kTileCells, unit.width, kTileCells, scores, kTileCells);
+  for (int r = 0; r < Rows; ++r) {
+    float* of_row = scores + r * kTileCells;
+    hide({0, unit.n_keys - 1}, 0, of_row);
+    float& reference = unit.reference[row + r];
+    float& weight = unit.weight[row + r];
+    auto most = load(of_row);
+    for (int i = lanes; i < kTileCells; i += lanes) most = hn::Max(most, load(of_row + i));
+    const float largest = hn::GetLane(hn::MaxOfLanes(d, most));
+    if (largest > reference) {
+      weight *= hn::GetLane(power_of_two(hn::Set(d, reference - largest)));
+      reference = largest;
+    }
+    auto sum = hn::Zero(d);
+    for (int i = 0; i < kTileCells; i += lanes)
+      sum = hn::Add(sum, power_of_two(hn::Sub(load(of_row + i), hn::Set(d, reference))));
+    weight += sum_of(sum);
+  }
+}
+
+void LogSumF32(const LogSumUnit<float>& unit) {
+  int row = 0;
+  for (; row + kMostRows <= unit.n_rows; row += kMostRows) sum_rows<kMostRows>(unit, row);
+  for (; row < unit.n_rows; ++row) sum_rows<1>(unit, row);
+}
+
 void ShareF32(const ShareUnit<float>& unit) {
   for (int tile = unit.tile_begin; tile < unit.tile_end; ++tile) {
     int row = 0;
@@ -172,6 +204,7 @@ HWY_AFTER_NAMESPACE();
 namespace kvboost::engine {
 
 HWY_EXPORT(AttendF32);
+HWY_EXPORT(LogSumF32);
 HWY_EXPORT(ShareF32);
 
 void attend(const AttentionUnit<float>& unit) {
@@ -179,6 +212,9 @@ void attend(const AttentionUnit<float>& unit) {
 }
 void add_shares(const ShareUnit<float>& unit) {
   HWY_DYNAMIC_DISPATCH(ShareF32)(unit);
+}
+void add_exponentials(const LogSumUnit<float>& unit) {
+  HWY_DYNAMIC_DISPATCH(LogSumF32)(unit);
 }
 
 }  // namespace kvboost::engine

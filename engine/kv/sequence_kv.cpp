@@ -82,6 +82,27 @@ void SequenceKv::truncate(std::int32_t size) {
   clear_values_behind(this->size());
 }
 
+std::vector<VisibleCells> visible_cells(const SequenceKv& kv, std::span<const std::int32_t> cells,
+                                        std::span<const std::int32_t> positions, std::int32_t window) {
+  std::vector<std::int32_t> by_cell;
+  if (window > 0) {
+    by_cell.assign(kv.positions().begin(), kv.positions().end());
+    by_cell.resize(std::max(kv.size(), cells.back() + 1));
+    for (std::size_t i = 0; i < positions.size(); ++i) by_cell[cells[i]] = positions[i];
+  }
+  std::vector<VisibleCells> visible;
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    std::int32_t first = 0;
+    if (window > 0) {
+      const auto end = by_cell.begin() + cells[i];
+      first = static_cast<std::int32_t>(
+          std::ranges::upper_bound(by_cell.begin(), end, positions[i] - window) - by_cell.begin());
+    }
+    visible.push_back({first, cells[i]});
+  }
+  return visible;
+}
+
 /// A value's elements stand pair_of(sizeof(T)) apart, from here on.
 template <class T>
 T* first_of_value(const KvTiles<T>& tiles, std::int32_t head, std::int32_t cell) {

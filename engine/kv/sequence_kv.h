@@ -66,6 +66,13 @@ class SequenceKv {
   std::vector<std::int32_t> positions_;
 };
 
+/// What each of these tokens sees: all cells up to its own, or, with a `window` that is not 0, of these the
+/// ones less than so many positions back. Cells from kv.size() on are new.
+[[nodiscard]] std::vector<VisibleCells> visible_cells(const SequenceKv& kv,
+                                                      std::span<const std::int32_t> cells,
+                                                      std::span<const std::int32_t> positions,
+                                                      std::int32_t window);
+
 /// Writes one head's key (rotated) and value, head_dim elements each, into a prepared cell.
 template <class T>
 void write_cell(const KvTiles<T>& tiles, std::int32_t head, std::int32_t cell, const T* key, const T* value);

@@ -2,10 +2,14 @@
 // What stands behind Engine and Sequence: shared by the files that implement them, and by nobody else.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <new>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/engine.h"
@@ -13,6 +17,27 @@
 #include "engine/model/transformer.h"
 
 namespace kvboost::engine {
+
+/// Runs `body` (a Result-returning function) and turns what libraries throw into errors.
+template <class Body>
+auto guarded(const Body& body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::kInternal, "not enough memory", "close other programs, or set a smaller context");
+  } catch (const std::exception& error) {
+    return fail(ErrorCode::kInternal, std::string("torch: ") + error.what());
+  }
+}
+
+inline bool all_finite(std::span<const float> values) {
+  return std::ranges::all_of(values, [](float value) { return std::isfinite(value); });
+}
+
+inline Error not_a_number() {
+  return {ErrorCode::kModel, "the model's output is not a number",
+          "the file may be damaged: fetch it again, or choose compute type f32"};
+}
 
 struct Sequence::Impl {
   SequenceKv kv;

@@ -13,6 +13,7 @@
 #include "engine/kernels/elementwise.h"
 #include "engine/kernels/parallel.h"
 #include "engine/kernels/rope.h"
+#include "engine/model/log_likelihood.h"
 #include "engine/model/matmul.h"
 #include "engine/model/weights.h"
 
@@ -46,40 +47,35 @@ class TypedTransformer final : public Transformer {
   std::uint64_t weight_bytes() const override { return weights_.bytes(); }
   SequenceKv new_kv() const override { return {spec_.kv_shape(), sizeof(T)}; }
 
-  bool forward(SequenceKv& kv, const Input& input) override {
-    const auto n = static_cast<std::int32_t>(input.tokens.size());
+  bool forward(const Input& input) override {
+    const std::vector<LaneRows> lanes = begin_lanes(input.lanes);
+    const std::int32_t n = lanes.back().first + static_cast<std::int32_t>(lanes.back().cells.size());
     const std::int32_t rows = product_rows(n);
-    kv.prepare(std::max(input.cells.back() + 1 - kv.size(), 0));
-    embed(input.tokens);
-    const RopeAngles angles = rope_.angles(input.positions);
-    const auto everything = visible_cells(kv, input, 0);
-    RopeAngles local_angles;
-    std::vector<VisibleCells> window;
-    if (spec_.sliding_window > 0) {
-      local_angles = local_rope_.angles(input.positions);
-      window = visible_cells(kv, input, spec_.sliding_window);
-    }
     std::vector<float> log_weight(input.share != nullptr ? n * spec_.n_heads : 0);
     const std::int32_t end_layer = input.end_layer > 0 ? input.end_layer : spec_.n_layers;
     for (std::int32_t l = 0; l < end_layer; ++l) {
       const LayerWeights<T>& layer = weights_.layers[l];
-      const KvTiles<T> tiles = kv.tiles<T>(l);
-      const bool local = slides(l);
       if (input.stop.stop_requested()) return false;
       norm(layer.attention_norm, n);
       layer.qkv.multiply(normed_.data(), rows, qkv_.data());
       finish_heads(layer, n);
       if (input.capture != nullptr) capture(l, n, *input.capture, input.capture_at);
       const bool compared = input.deviation != nullptr && l == input.deviation->layer;
-      if (compared) compare_values(tiles, input.cells, *input.deviation);
-      rotate_heads(local ? local_angles : angles, tiles, input.cells);
+      if (compared) compare_values(lanes.front(), *input.deviation);
+      for (const LaneRows& lane : lanes) rotate_heads(lane, l);
       if (compared) break;
       const bool shared = input.share != nullptr && l >= input.share->first_layer;
-      const AttentionCall<T> call{
-          queries_.data(),  local ? window : everything,         tiles, spec_.n_heads, spec_.n_kv_heads,
-          attended_.data(), shared ? log_weight.data() : nullptr};
-      attention<T>(call, input.stop);
-      if (shared) add_shares<T>(call, input.share->of_cell);
+      for (const LaneRows& lane : lanes) {
+        const AttentionCall<T> call{row(queries_, lane.first),
+                                    slides(l) ? lane.window : lane.everything,
+                                    lane.kv->template tiles<T>(l),
+                                    spec_.n_heads,
+                                    spec_.n_kv_heads,
+                                    row(attended_, lane.first),
+                                    shared ? log_weight.data() : nullptr};
+        attention<T>(call, input.stop);
+        if (shared) add_shares<T>(call, input.share->of_cell);
+      }
       if (l + 1 == input.end_layer) break;  // what comes behind would not be looked at
       if (input.stop.stop_requested()) return false;
       layer.output.multiply(attended_.data(), rows, projected_.data());
@@ -97,10 +93,7 @@ class TypedTransformer final : public Transformer {
   void logits(std::int32_t first, std::int32_t count, float* out) override {
     const auto width = static_cast<std::size_t>(spec_.width);
     AlignedBuffer<float> hidden(count * width);
-    for (std::int32_t i = 0; i < count; ++i) {
-      rms_norm(row(stream_, first + i), weights_.output_norm.data(), spec_.width, spec_.rms_eps,
-               hidden.data() + i * width);
-    }
+    for (std::int32_t i = 0; i < count; ++i) output_norm(first + i, hidden.data() + i * width);
     if (count == 1) return weights_.output().multiply_row({hidden.data(), width}, out);
     constexpr std::int32_t kSlice = 2048;  // of the vocabulary
     AlignedBuffer<float> slice(kSlice * width);
@@ -113,6 +106,17 @@ class TypedTransformer final : public Transformer {
       });
       matmul(hidden.data(), slice.data(), count, spec_.width, n_rows, out + at, spec_.vocabulary);
     }
+  }
+
+  bool log_likelihood(std::span<const Next> of, std::span<float> out, const std::stop_token& stop) override {
+    const auto width = static_cast<std::size_t>(spec_.width);
+    AlignedBuffer<float> hidden(of.size() * width);
+    std::vector<TokenId> tokens;
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      output_norm(of[i].behind, hidden.data() + i * width);
+      tokens.push_back(of[i].token);
+    }
+    return engine::log_likelihood(weights_.output(), {hidden.data(), hidden.size()}, tokens, out, stop);
   }
 
   void place(SequenceKv& kv, const KvBlock& block, std::span<const std::int32_t> positions) override {
@@ -185,40 +189,48 @@ class TypedTransformer final : public Transformer {
     return spec_.sliding_pattern == 0 || (layer + 1) % spec_.sliding_pattern != 0;
   }
 
-  void embed(std::span<const TokenId> tokens) {
+  /// A lane on its way through the layers.
+  struct LaneRows {
+    const SequenceKv* kv = nullptr;
+    std::int32_t first = 0;  // its first row
+    std::span<const std::int32_t> cells;
+    RopeAngles angles, local_angles;               // of the sliding layers the second ones
+    std::vector<VisibleCells> everything, window;  // likewise
+  };
+
+  std::vector<LaneRows> begin_lanes(std::span<const Lane> lanes) {
+    std::vector<LaneRows> all;
+    std::int32_t first = 0;
+    for (const Lane& lane : lanes) {
+      lane.kv->prepare(std::max(lane.cells.back() + 1 - lane.kv->size(), 0));
+      embed(lane.tokens, first);
+      LaneRows& rows = all.emplace_back();
+      rows.kv = lane.kv;
+      rows.first = first;
+      rows.cells = lane.cells;
+      rows.angles = rope_.angles(lane.positions);
+      rows.everything = visible_cells(*lane.kv, lane.cells, lane.positions, 0);
+      first += static_cast<std::int32_t>(lane.tokens.size());
+      if (spec_.sliding_window == 0) continue;
+      rows.local_angles = local_rope_.angles(lane.positions);
+      rows.window = visible_cells(*lane.kv, lane.cells, lane.positions, spec_.sliding_window);
+    }
+    return all;
+  }
+
+  void embed(std::span<const TokenId> tokens, std::int32_t first) {
     const float scale = spec_.embedding_scale;
     parallel_ranges(std::ssize(tokens), kTokenGrain, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
       for (std::ptrdiff_t i = begin; i < end; ++i) {
-        const std::span out(row(stream_, i), static_cast<std::size_t>(spec_.width));
+        const std::span out(row(stream_, first + i), static_cast<std::size_t>(spec_.width));
         weights_.embedding.row(tokens[i], out);
         for (float& value : out) value *= scale;
       }
     });
   }
 
-  /// What each new token sees: all cells up to its own, or of these the ones less than `window` positions
-  /// back.
-  static std::vector<VisibleCells> visible_cells(const SequenceKv& kv, const Input& input,
-                                                 std::int32_t window) {
-    const std::span<const std::int32_t> positions = input.positions;
-    std::vector<std::int32_t> by_cell;
-    if (window > 0) {
-      by_cell.assign(kv.positions().begin(), kv.positions().end());
-      by_cell.resize(std::max(kv.size(), input.cells.back() + 1));
-      for (std::size_t i = 0; i < positions.size(); ++i) by_cell[input.cells[i]] = positions[i];
-    }
-    std::vector<VisibleCells> visible;
-    for (std::int32_t i = 0; i < std::ssize(positions); ++i) {
-      const std::int32_t cell = input.cells[i];
-      std::int32_t first = 0;
-      if (window > 0) {
-        const auto oldest =
-            std::ranges::upper_bound(by_cell.begin(), by_cell.begin() + cell, positions[i] - window);
-        first = static_cast<std::int32_t>(oldest - by_cell.begin());
-      }
-      visible.push_back({first, cell});
-    }
-    return visible;
+  void output_norm(std::int32_t i, float* out) const {
+    rms_norm(row(stream_, i), weights_.output_norm.data(), spec_.width, spec_.rms_eps, out);
   }
 
   void norm(const std::vector<float>& weight, std::int32_t n) {
@@ -273,35 +285,37 @@ class TypedTransformer final : public Transformer {
   }
 
   /// Queries go on to attention, keys and values into their cells.
-  void rotate_heads(const RopeAngles& angles, const KvTiles<T>& tiles, std::span<const std::int32_t> cells) {
+  void rotate_heads(const LaneRows& lane, std::int32_t l) {
+    const RopeAngles& angles = slides(l) ? lane.local_angles : lane.angles;
+    const KvTiles<T> tiles = lane.kv->template tiles<T>(l);
     const float attention_scale = spec_.attention_scale > 0.0F
                                       ? spec_.attention_scale
                                       : 1.0F / std::sqrt(static_cast<float>(spec_.head_dim));
     const float query_scale = attention_scale * std::numbers::log2e_v<float>;
-    parallel_ranges(std::ssize(cells), kTokenGrain, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+    parallel_ranges(std::ssize(lane.cells), kTokenGrain, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
       std::vector<T> key(spec_.head_dim);
       for (std::ptrdiff_t i = begin; i < end; ++i) {
-        const T* head = row(qkv_, i);
+        const T* head = row(qkv_, lane.first + i);
         for (std::int32_t h = 0; h < spec_.n_heads; ++h, head += spec_.head_dim) {
-          turn(head, angles, i, query_scale, row(queries_, i) + h * spec_.head_dim);
+          turn(head, angles, i, query_scale, row(queries_, lane.first + i) + h * spec_.head_dim);
         }
         for (std::int32_t h = 0; h < spec_.n_kv_heads; ++h, head += spec_.head_dim) {
           turn(head, angles, i, 1.0F, key.data());
-          write_cell<T>(tiles, h, cells[i], key.data(), head + key_width_);
+          write_cell<T>(tiles, h, lane.cells[i], key.data(), head + key_width_);
         }
       }
     });
   }
 
   /// Of what `qkv_` has now, and the cells before it is written.
-  void compare_values(const KvTiles<T>& tiles, std::span<const std::int32_t> cells,
-                      ValueDeviation& deviation) const {
-    deviation.of_token.resize(cells.size());
-    parallel_ranges(std::ssize(cells), kTokenGrain, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+  void compare_values(const LaneRows& lane, ValueDeviation& deviation) const {
+    const KvTiles<T> tiles = lane.kv->template tiles<T>(deviation.layer);
+    deviation.of_token.resize(lane.cells.size());
+    parallel_ranges(std::ssize(lane.cells), kTokenGrain, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
       std::vector<T> old(key_width_);
       for (std::ptrdiff_t i = begin; i < end; ++i) {
         for (std::int32_t h = 0; h < spec_.n_kv_heads; ++h)
-          read_value(tiles, h, cells[i], old.data() + h * spec_.head_dim);
+          read_value(tiles, h, lane.cells[i], old.data() + h * spec_.head_dim);
         deviation.of_token[i] =
             distance(old.data(), row(qkv_, i) + query_width_ + key_width_, deviation.distance);
       }

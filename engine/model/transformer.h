@@ -40,24 +40,39 @@ class Transformer {
   [[nodiscard]] virtual std::uint64_t weight_bytes() const = 0;
   [[nodiscard]] virtual SequenceKv new_kv() const = 0;
 
-  struct Input {
-    std::span<const TokenId> tokens;  // at most most_tokens()
+  /// Tokens of one sequence.
+  struct Lane {
+    SequenceKv* kv = nullptr;
+    std::span<const TokenId> tokens;
     std::span<const std::int32_t> positions;
-    std::span<const std::int32_t> cells;  // ascending; those below kv.size() are written over
-    KvBlock* capture = nullptr;           // sized by the caller; gets these tokens' keys and values ...
-    std::int32_t capture_at = 0;          // ... from its token `capture_at` on
-    std::int32_t end_layer = 0;           // 0: through all
+    std::span<const std::int32_t> cells;  // ascending; those below kv->size() are written over
+  };
+  struct Input {
+    std::span<const Lane> lanes;  // at most most_tokens() in all; a sequence is in one of them only
+    std::stop_token stop{};
+    // What follows is for a single lane.
+    KvBlock* capture = nullptr;   // sized by the caller; gets these tokens' keys and values ...
+    std::int32_t capture_at = 0;  // ... from its token `capture_at` on
+    std::int32_t end_layer = 0;   // 0: through all
     AttentionShare* share = nullptr;
     ValueDeviation* deviation = nullptr;  // when set, all ends with what its layer writes
-    std::stop_token stop;
   };
-  /// Runs tokens through all layers: writes their cells, each seeing those up to its own. The caller commits
-  /// the new ones.
+  /// Runs tokens through all layers: writes their cells, each seeing those of its sequence up to its own. The
+  /// caller commits the new ones.
   /// False: stopped half-way.
-  [[nodiscard]] virtual bool forward(SequenceKv& kv, const Input& input) = 0;
+  [[nodiscard]] virtual bool forward(const Input& input) = 0;
 
   /// Logits of `count` tokens of the last forward, from its token `first` on: (count, vocabulary).
   virtual void logits(std::int32_t first, std::int32_t count, float* out) = 0;
+
+  /// A token that may stand behind one of the last forward's, which are counted through all lanes.
+  struct Next {
+    std::int32_t behind = 0;
+    TokenId token = 0;
+  };
+  /// ln P of each. False: stopped.
+  [[nodiscard]] virtual bool log_likelihood(std::span<const Next> of, std::span<float> out,
+                                            const std::stop_token& stop) = 0;
 
   /// Writes a block's cells behind what `kv` holds, its keys rotated to `positions`; the caller commits.
   virtual void place(SequenceKv& kv, const KvBlock& block, std::span<const std::int32_t> positions) = 0;

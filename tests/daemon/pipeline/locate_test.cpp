@@ -40,12 +40,13 @@ class Locate : public WarmerTest {
     ModelRanker::Counts counts;
     Result<void> outcome;
   };
-  Read by_model(const RankJob& model_job, std::vector<Suspect> suspects, bool reuse, std::size_t files = 20) {
+  Read by_model(const RankJob& model_job, std::vector<Suspect> suspects, bool reuse,
+                const ModelRanker::Limits& limits = {}) {
     auto lease = daemon_->host.acquire({}, {});
     LoadedModel& model = **lease;
     std::optional<Reuse> stored;
     if (reuse) stored = Reuse{&daemon_->blocks, model.names->model, model.names->context};
-    ModelRanker ranker(daemon_->engine_thread, model, stored, {.files = files});
+    ModelRanker ranker(daemon_->engine_thread, model, stored, limits);
     Read read{std::move(suspects), {}, {}};
     read.outcome = ranker.rank(model_job, read.suspects);
     read.counts = ranker.counts();
@@ -116,10 +117,20 @@ TEST_F(Locate, OneChunkSaysTheSameFromItsBlockAsFromText) {
   EXPECT_NEAR(again.suspects[0].scores.at("model"), fresh.suspects[0].scores.at("model"), 0.02);
 }
 
+TEST_F(Locate, FilesThatAreReadTogetherSayTheSameAsOneByOne) {
+  const auto suspects = by_words(everywhere_);
+  ASSERT_GE(suspects.size(), 3U);
+  const Read together = by_model(job(everywhere_), suspects, true);
+  const Read alone = by_model(job(everywhere_), suspects, true, {.together = 1});
+  EXPECT_EQ(alone.counts.files, together.counts.files);
+  for (std::size_t i = 0; i < suspects.size(); ++i)
+    EXPECT_NEAR(alone.suspects[i].scores.at("model"), together.suspects[i].scores.at("model"), 0.02);
+}
+
 TEST_F(Locate, TheModelReadsNoMoreThanItMay) {
   const auto suspects = by_words(report_);
   ASSERT_GE(suspects.size(), 2U);
-  const Read one = by_model(job(report_), suspects, true, 1);
+  const Read one = by_model(job(report_), suspects, true, {.files = 1});
   EXPECT_EQ(one.counts.files, 1);
   EXPECT_FALSE(one.suspects[1].scores.contains("model"));
   RankJob late = job(report_);
@@ -136,7 +147,7 @@ TEST_F(Locate, ACancelledOneSaysSo) {
   stopped.progress = [&](std::int64_t done, std::int64_t) {
     if (done == 1) stop.request_stop();
   };
-  const Read read = by_model(stopped, by_words(report_), true);
+  const Read read = by_model(stopped, by_words(report_), true, {.together = 1});
   ASSERT_FALSE(read.outcome.has_value());
   EXPECT_EQ(read.outcome.error().code, ErrorCode::kCancelled);
 }
@@ -155,7 +166,7 @@ TEST_F(Locate, AMoreUrgentJobDoesNotWaitForAllFiles) {
   };
   const auto suspects = by_words(everywhere_);
   ASSERT_GE(suspects.size(), 3U);
-  ASSERT_TRUE(by_model(watched, suspects, true).outcome.has_value());
+  ASSERT_TRUE(by_model(watched, suspects, true, {.together = 1}).outcome.has_value());
   EXPECT_GE(files_before, 0);
   EXPECT_LT(files_before, std::ssize(suspects));
 }

@@ -115,11 +115,62 @@ void compare(const Case& c, double tolerance) {
       << c.n_tokens << " tokens, window " << c.window;
 }
 
+/// Some tiles of keys, the last one not full, that come by one after the other.
+template <class T>
+void compare_log_sums(std::int32_t n_rows, std::int32_t width, float spread, double tolerance) {
+  constexpr std::int32_t kKeys = 3 * kTileCells + 5;
+  constexpr std::size_t kPair = sizeof(T) == sizeof(BFloat16) ? 2 : 1;
+  std::mt19937 random(3);
+  std::normal_distribution<float> normal;
+  std::vector<T> queries(static_cast<std::size_t>(n_rows) * width),
+      keys(static_cast<std::size_t>(kKeys) * width);
+  for (T& value : queries) value = narrow<T>(normal(random) * spread / std::sqrt(static_cast<float>(width)));
+  for (T& value : keys) value = narrow<T>(normal(random));
+  std::vector<float> reference(n_rows, kNoReference), weight(n_rows);
+  for (std::int32_t first = 0; first < kKeys; first += kTileCells) {
+    const std::int32_t n_keys = std::min(kTileCells, kKeys - first);
+    std::vector<T> tile(static_cast<std::size_t>(kTileCells) * width, narrow<T>(99.0F));
+    for (std::int32_t key = 0; key < n_keys; ++key) {
+      for (std::int32_t d = 0; d < width; ++d)
+        tile[(d / kPair * kTileCells + key) * kPair + d % kPair] = keys[(first + key) * width + d];
+    }
+    add_exponentials({queries.data(), n_rows, width, tile.data(), n_keys, reference.data(), weight.data()});
+  }
+  for (std::int32_t row = 0; row < n_rows; ++row) {
+    double sum = 0;
+    for (std::int32_t key = 0; key < kKeys; ++key) {
+      double score = 0;
+      for (std::int32_t d = 0; d < width; ++d)
+        score += static_cast<double>(to_float(queries[row * width + d])) * to_float(keys[key * width + d]);
+      sum += std::exp2(score);
+    }
+    EXPECT_NEAR(reference[row] + std::log2(weight[row]), std::log2(sum), tolerance)
+        << n_rows << " rows of " << width << ", row " << row;
+  }
+}
+
+constexpr std::pair<std::int32_t, std::int32_t> kLogSums[] = {{1, 16}, {6, 576}, {17, 80}, {300, 64}};
+
 using AttentionF32 = test::EachTarget;
 INSTANTIATE_TEST_SUITE_P(Targets, AttentionF32, ::testing::ValuesIn(test::targets_here()), test::target_name);
 
 TEST_P(AttentionF32, EqualsPlainSoftmax) {
   for (const Case& c : kCases) compare<float>(c, 1e-5);
+}
+
+TEST_P(AttentionF32, SumsExponentials) {
+  for (const auto& [rows, width] : kLogSums) {
+    compare_log_sums<float>(rows, width, 1.0F, 1e-4);
+    compare_log_sums<float>(rows, width, 30.0F, 1e-4);
+  }
+}
+
+TEST(AttentionBf16, SumsExponentials) {
+  if (!has_bfloat16()) GTEST_SKIP() << "this CPU has no AVX512-BF16";
+  for (const auto& [rows, width] : kLogSums) {
+    compare_log_sums<BFloat16>(rows, width, 1.0F, 1e-4);
+    compare_log_sums<BFloat16>(rows, width, 30.0F, 1e-4);
+  }
 }
 
 TEST(AttentionBf16, EqualsPlainSoftmaxWithinBfloat16) {

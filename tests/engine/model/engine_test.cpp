@@ -216,26 +216,70 @@ TEST_P(EngineBothTypes, AllLogitsEndInTheLastOnes) {
   EXPECT_LT(distance(std::span(*all).subspan(519 * width, width), engine.logits(first)), tolerance());
 }
 
-TEST_P(EngineBothTypes, ScoresAreLogProbabilities) {
-  LoadedEngine engine({}, GetParam());
-  const auto tokens = random_tokens(530);
-  auto fresh = engine->new_sequence();
-  const auto scores = engine->score(*fresh, tokens);
-  ASSERT_TRUE(scores.has_value());
-  ASSERT_EQ(scores->size(), 530U);
-  EXPECT_TRUE(std::isnan((*scores)[0]));
+/// ln of what softmax gives `token`, in double.
+double log_probability(std::span<const float> logits, TokenId token) {
+  const double largest = std::ranges::max(logits);
+  double sum = 0;
+  for (const float logit : logits) sum += std::exp(logit - largest);
+  return logits[token] - largest - std::log(sum);
+}
 
-  auto sequence = engine.read(std::span(tokens).first(1));
-  double total = 0.0;
-  for (TokenId token = 0; token < engine->spec().vocabulary; ++token) {
-    auto copy = engine.read(std::span(tokens).first(1));
-    const auto one = engine->score(copy, {&token, 1});
-    total += std::exp((*one)[0]);
-    if (token == tokens[1]) {
-      EXPECT_NEAR((*one)[0], (*scores)[1], tolerance());
-    }
+// Candidates of several lengths, behind sequences of several, more than one block in all: each as if it were
+// read alone, and its logits taken one by one.
+TEST_P(EngineBothTypes, ScoresAreLogProbabilities) {
+  constexpr std::size_t kFirst = 3;
+  LoadedEngine engine({}, GetParam());
+  const auto width = static_cast<std::size_t>(engine->spec().vocabulary);
+  std::vector<Sequence> sequences;
+  std::vector<std::vector<TokenId>> tokens;
+  for (const std::size_t n : {400, 90, 4, 130}) {
+    sequences.push_back(engine.read(random_tokens(n / 2 + 1, 5)));
+    tokens.push_back(random_tokens(n, static_cast<unsigned>(n)));
   }
-  EXPECT_NEAR(total, 1.0, 1e-3);
+  std::vector<Engine::Candidate> candidates;
+  for (std::size_t i = 0; i < tokens.size(); ++i) candidates.push_back({&sequences[i], tokens[i]});
+  const auto before = engine.logits(sequences[1]);
+  const auto scores = engine->score(candidates, kFirst);
+  ASSERT_TRUE(scores.has_value()) << scores.error().text();
+  ASSERT_EQ(scores->size(), tokens.size());
+  EXPECT_EQ(engine.logits(sequences[1]), before);
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    EXPECT_EQ(sequences[i].size(), static_cast<std::int32_t>(tokens[i].size() / 2 + 1));
+    ASSERT_EQ((*scores)[i].size(), tokens[i].size() - kFirst);
+    const auto all = engine->all_logits(sequences[i], tokens[i]);
+    double error = 0;
+    for (std::size_t t = kFirst; t < tokens[i].size(); ++t) {
+      const double expected = log_probability(std::span(*all).subspan((t - 1) * width, width), tokens[i][t]);
+      EXPECT_NEAR((*scores)[i][t - kFirst], expected, tolerance());
+      error += (*scores)[i][t - kFirst] - expected;
+    }
+    EXPECT_LT(std::abs(error), 0.2 * tolerance() * static_cast<double>(tokens[i].size()));
+  }
+}
+
+TEST(Engine, RefusesToScoreWhatItCannot) {
+  LoadedEngine engine({}, ComputeType::kFloat32, 100);
+  auto sequence = engine.read(random_tokens(90));
+  const auto refused = [&](std::vector<TokenId> tokens, std::size_t first) {
+    const Engine::Candidate candidate{&sequence, tokens};
+    const auto scores = engine->score(std::span(&candidate, 1), first);
+    ASSERT_FALSE(scores.has_value());
+    EXPECT_EQ(scores.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_EQ(sequence.size(), 90);
+  };
+  refused({}, 1);
+  refused(random_tokens(5), 0);
+  refused(random_tokens(5), 5);
+  refused(random_tokens(11), 1);
+  refused({5, engine->spec().vocabulary}, 1);
+  std::stop_source stop;
+  stop.request_stop();
+  const auto tokens = random_tokens(5);
+  const Engine::Candidate candidate{&sequence, tokens};
+  const auto stopped = engine->score(std::span(&candidate, 1), 1, stop.get_token());
+  ASSERT_FALSE(stopped.has_value());
+  EXPECT_EQ(stopped.error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(sequence.size(), 90);
 }
 
 TEST(Engine, RefusesWhatItCannotRead) {
