@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iostream>
 #include <span>
 #include <utility>
 
@@ -51,6 +52,18 @@ Result<daemon::CapturedRun> BenchModel::compute(const daemon::BlockGroup& group)
   run.block = block;
   if (auto read = engine().prefill(*sequence, tokens, options); !read) return fail(read.error());
   return run;
+}
+
+Result<std::optional<daemon::RepairPolicy>> BenchModel::tried_policy(daemon::Behind behind,
+                                                                     double tolerance) const {
+  daemon::ReuseTrial trial(behind);
+  while (!trial.done()) {
+    std::cerr << "trying the model, " << static_cast<int>(100 * trial.progress()) << " %\r";
+    if (const auto step = trial.step(loaded(), {}); !step) return fail(step.error());
+  }
+  const auto cheapest = daemon::cheapest_within(trial.results(), tolerance);
+  std::cerr << "auto is " << daemon::repair_policy_name(cheapest) << "          \n";
+  return cheapest;
 }
 
 Result<Reading> BenchModel::read(const daemon::PromptPlan& plan, const daemon::Reuse* reuse,

@@ -15,6 +15,7 @@
 #include "daemon/pipeline/live_sequences.h"
 #include "daemon/pipeline/model_host.h"
 #include "daemon/pipeline/plan_reader.h"
+#include "daemon/pipeline/reuse_trial.h"
 #include "daemon/prompt/chat_template.h"
 #include "daemon/prompt/prompt_plan.h"
 #include "engine/engine.h"
@@ -43,6 +44,11 @@ class BenchModel {
   [[nodiscard]] const Digest& context() const { return model_->names->context; }
   /// What the live KV is kept in: "bf16" or "f32".
   [[nodiscard]] const char* live_codec() const;
+
+  /// The cheapest repair that keeps this model's answers within `tolerance` (nats) of a full read's, by a
+  /// trial as the daemon makes it. It tells its progress on stderr.
+  [[nodiscard]] Result<std::optional<daemon::RepairPolicy>> tried_policy(daemon::Behind behind,
+                                                                         double tolerance) const;
 
   /// Nothing live.
   [[nodiscard]] daemon::LiveSequences no_live() const { return {engine(), 1, ~0ULL}; }

@@ -11,7 +11,9 @@
 #include "bench/bench_model.h"
 #include "bench/bug_progress.h"
 #include "bench/bug_trees.h"
+#include "cache/key/chunk_key.h"
 #include "daemon/pipeline/block_cache.h"
+#include "daemon/pipeline/neighbour_run.h"
 #include "daemon/pipeline/repair_policy.h"
 #include "daemon/prompt/file_parts.h"
 #include "daemon/prompt/report.h"
@@ -23,10 +25,28 @@ using daemon::PartKind;
 using daemon::PromptPlan;
 
 constexpr std::size_t kFiles = 4;
-constexpr std::size_t kFileTokens = 1'250;
 constexpr std::size_t kReportTokens = 500;
+constexpr double kTolerance = 0.02;  // of policy "auto", as the daemon has it
 constexpr std::uint64_t kBlockBytes = 1ULL << 30;
 constexpr std::array<std::string_view, kFiles> kLetters = {"A", "B", "C", "D"};
+
+/// A policy as the command names it, and what is repaired by it.
+struct Policy {
+  std::string name;
+  std::optional<daemon::RepairPolicy> repair;  // none: the blocks must be those of this very prompt
+};
+
+/// "auto": what the daemon would take, by a trial of the model.
+Result<std::vector<Policy>> policies_of(const std::vector<std::string>& names, const BenchModel& model) {
+  std::vector<Policy> policies;
+  for (const std::string& name : names) {
+    auto repair = name == "auto" ? model.tried_policy(daemon::Behind::kNeighbours, kTolerance)
+                                 : daemon::parse_repair_policy(name);
+    if (!repair) return fail(repair.error());
+    policies.push_back({name, *repair});
+  }
+  return policies;
+}
 
 /// A number that depends on the words and the seed alone.
 std::string shuffled(std::uint64_t seed, const std::string& words) {
@@ -67,8 +87,12 @@ std::vector<std::string> four_files(const BugTree& tree, const BugCase& bug, std
 
 class Chooser {
  public:
-  Chooser(const BenchModel& model, const BugTree& tree, const BugCase& bug, std::vector<std::string> files)
-      : model_(model), tree_(tree), bug_(bug), files_(std::move(files)) {
+  Chooser(const BenchModel& model, const BugTree& tree, const BugCase& bug, std::vector<std::string> files,
+          std::size_t file_tokens)
+      : model_(model), tree_(tree), bug_(bug), files_(std::move(files)), file_tokens_(file_tokens) {
+    const engine::Tokenizer& tokenizer = model.engine().tokenizer();
+    neighbours_ = daemon::neighbour_run(daemon::choose_neighbours(*tree.repository, tokenizer), tokenizer,
+                                        model.chat(), model.context(), model.engine().info().context);
     const daemon::Report report = daemon::read_report(bug.report);
     spans_ = tree.repository->rank_spans(report.query, 4'000);
     std::string letters;
@@ -82,18 +106,20 @@ class Chooser {
     other_ = encode("\n\nWhat are these files about?");
   }
 
-  [[nodiscard]] Result<std::vector<BugChoice>> run(const std::vector<std::string>& policies) {
+  [[nodiscard]] Result<std::vector<BugChoice>> run(const std::vector<Policy>& policies) {
     const auto full = model_.read(plan(question_), nullptr, no_live_, 0);
     if (!full) return fail(full.error());
     const std::size_t answer = answer_of(*full);
     std::vector<BugChoice> choices = {choice("full", *full, answer, answer)};
     choices[0].cold_ms = full->ttft_ms;
-    for (const std::string& name : policies) {
-      const auto policy = daemon::parse_repair_policy(name);
-      if (!policy) return fail(policy.error());
+    for (const auto& [name, repair] : policies) {
       daemon::BlockCache blocks({.max_memory = kBlockBytes});
-      const daemon::Reuse reuse{&blocks, model_.fingerprint(), model_.context(), *policy};
-      const auto cold = *policy ? read_ahead(blocks) : first_question(reuse);
+      const daemon::Reuse reuse{.blocks = &blocks,
+                                .model = model_.fingerprint(),
+                                .context = model_.context(),
+                                .repair = repair,
+                                .neighbours = neighbours_.end};
+      const auto cold = repair ? read_ahead(blocks) : first_question(reuse);
       if (!cold) return fail(cold.error());
       blocks.flush();
       const auto warm = model_.read(plan(question_), &reuse, no_live_, 0);
@@ -122,7 +148,7 @@ class Chooser {
     std::vector<daemon::RankedSpan> own;
     std::ranges::copy_if(spans_, std::back_inserter(own),
                          [&](const auto& span) { return span.path == path; });
-    return daemon::best_chunks(file, own, kFileTokens);
+    return daemon::best_chunks(file, own, file_tokens_);
   }
 
   [[nodiscard]] PromptPlan plan(const Tokens& question) const {
@@ -146,20 +172,39 @@ class Chooser {
     return read ? Result<double>(read->ttft_ms) : fail(read.error());
   }
 
-  /// Each file alone. What it takes is no request's time.
+  /// Each file alone, behind the neighbours, and the header. What it takes is no request's time.
   [[nodiscard]] Result<double> read_ahead(daemon::BlockCache& blocks) const {
     const auto context = static_cast<std::size_t>(model_.engine().info().context);
+    const Tokens header = model_.chat().header();
+    std::vector<daemon::BlockGroup> groups = {{{header, cache::KeyChain(model_.context()).next(header), {}}}};
     for (const std::string& path : files_) {
-      for (const auto& group :
-           daemon::group_blocks(*chunks(path), path, model_.chat(), model_.context(), context)) {
-        auto run = model_.compute(group);
-        if (!run) return fail(run.error());
-        blocks.wait_for_room({});
-        if (!blocks.store_behind(std::move(*run)))
-          return fail(ErrorCode::kInternal, "the queue of blocks to store is full");
+      const auto file = chunks(path);
+      const Tokens before = neighbours_.paths.contains(path) ? Tokens() : neighbours_.tokens;
+      for (auto& group :
+           daemon::group_blocks(*file, path, model_.chat(), model_.context(), context, before)) {
+        end_with_chosen(group, path, *file);
+        if (!group.empty()) groups.push_back(std::move(group));
       }
     }
+    for (const daemon::BlockGroup& group : groups) {
+      auto run = model_.compute(group);
+      if (!run) return fail(run.error());
+      blocks.wait_for_room({});
+      if (!blocks.store_behind(std::move(*run)))
+        return fail(ErrorCode::kInternal, "the queue of blocks to store is full");
+    }
     return 0.0;
+  }
+
+  /// What stands behind the last chunk that is in the prompt need not be computed.
+  void end_with_chosen(daemon::BlockGroup& group, const std::string& path,
+                       const daemon::EncodedFile& file) const {
+    const std::vector<std::size_t> wanted = chosen(path, file);
+    while (!group.empty() && std::ranges::none_of(wanted, [&](std::size_t i) {
+      return file[i].span.begin == group.back().span.begin && file[i].span.end == group.back().span.end;
+    })) {
+      group.pop_back();
+    }
   }
 
   [[nodiscard]] std::size_t answer_of(const Reading& reading) const {
@@ -183,6 +228,8 @@ class Chooser {
   const BugTree& tree_;
   const BugCase& bug_;
   const std::vector<std::string> files_;
+  const std::size_t file_tokens_;
+  daemon::NeighbourRun neighbours_;
   std::vector<daemon::RankedSpan> spans_;
   Tokens question_, other_;
   daemon::LiveSequences no_live_ = model_.no_live();
@@ -190,7 +237,8 @@ class Chooser {
 
 std::string settings_of(const BugBench& bench, const BugSet& set, const std::vector<std::string>& policies) {
   std::string settings = "choice " + set.name + " seed " + std::to_string(bench.seed) + " " +
-                         bench.common.model.filename().string();
+                         bench.common.model.filename().string() + " " + std::to_string(bench.file_tokens) +
+                         " tokens";
   for (const std::string& policy : policies) settings += " " + policy;
   return settings;
 }
@@ -202,6 +250,7 @@ Result<std::vector<BugChoice>> run_bug_choice(const BugBench& bench, const BugSe
   auto done = BugProgress::open(bench.progress, settings_of(bench, set, policies));
   if (!done) return fail(done.error());
   std::optional<BenchModel> model;
+  std::vector<Policy> tried;
   BugTrees trees(set, bench.trees, bench.scratch);
   std::vector<BugChoice> all;
   ProgressLine line(set.cases.size());
@@ -221,8 +270,11 @@ Result<std::vector<BugChoice>> run_bug_choice(const BugBench& bench, const BugSe
         auto loaded = BenchModel::load(bench.common);
         if (!loaded) return fail(loaded.error());
         model.emplace(std::move(*loaded));
+        auto found = policies_of(policies, *model);
+        if (!found) return fail(found.error());
+        tried = std::move(*found);
       }
-      choices = Chooser(*model, **tree, bug, std::move(files)).run(policies);
+      choices = Chooser(*model, **tree, bug, std::move(files), bench.file_tokens).run(tried);
       if (!choices) return fail(choices.error());
       if (auto written = done->keep(bug.id, to_line(*choices)); !written) return fail(written.error());
       line.step(bug.id);

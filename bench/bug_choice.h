@@ -32,8 +32,9 @@ struct BugChoice {
 [[nodiscard]] std::string to_line(const std::vector<BugChoice>& choices);
 [[nodiscard]] Result<std::vector<BugChoice>> parse_choices(std::string_view line);
 
-/// `policies` as of parse_repair_policy. Under "exact" the blocks are those of a first, other question over
-/// the same files in the same order; under all others each file was read ahead alone, as `kvboost warm` does.
+/// `policies` as of parse_repair_policy, or "auto": what the daemon takes for this model. Under "exact" the
+/// blocks are those of a first, other question over the same files in the same order; under all others each
+/// file was read ahead alone, behind its repository's neighbours, as `kvboost warm` does.
 [[nodiscard]] Result<std::vector<BugChoice>> run_bug_choice(const BugBench& bench, const BugSet& set,
                                                             const std::vector<std::string>& policies);
 

@@ -145,6 +145,7 @@ RankFigures figures_of(std::span<const BugRanking> rankings, const Group& group,
   } else if (ranker != "bm25") {
     figures.seconds_cold = median_seconds(rankings, group, &BugRanking::cold_ms);
     figures.seconds_warm = median_seconds(rankings, group, &BugRanking::warm_ms);
+    figures.seconds_text = median_seconds(rankings, group, &BugRanking::text_ms);
   }
   return figures;
 }
@@ -207,12 +208,14 @@ Estimate fused_gain(std::span<const BugRanking> rankings, std::uint64_t seed) {
 void print_rank_table(std::ostream& out, std::span<const RankFigures> figures) {
   out << std::left << std::setw(16) << "reports" << std::setw(8) << "ranker" << std::right << std::setw(6)
       << "n" << std::setw(21) << "MRR" << std::setw(21) << "top-1" << std::setw(21) << "top-5"
-      << std::setw(21) << "MAP" << std::setw(10) << "cold s" << std::setw(10) << "warm s" << '\n';
+      << std::setw(21) << "MAP" << std::setw(10) << "cold s" << std::setw(10) << "warm s" << std::setw(10)
+      << "text s" << '\n';
   for (const RankFigures& f : figures) {
     out << std::left << std::setw(16) << f.reports << std::setw(8) << f.ranker << std::right << std::setw(6)
         << f.cases << std::setw(21) << to_text(f.mrr) << std::setw(21) << to_text(f.top1) << std::setw(21)
         << to_text(f.top5) << std::setw(21) << to_text(f.map) << std::fixed << std::setprecision(3)
-        << std::setw(10) << f.seconds_cold << std::setw(10) << f.seconds_warm << '\n';
+        << std::setw(10) << f.seconds_cold << std::setw(10) << f.seconds_warm << std::setw(10)
+        << f.seconds_text << '\n';
   }
 }
 
@@ -230,6 +233,7 @@ void print_rank_json(std::ostream& out, const RankFigures& f) {
   add("map", f.map);
   row["seconds_cold"] = f.seconds_cold;
   row["seconds_warm"] = f.seconds_warm;
+  row["seconds_text"] = f.seconds_text;
   out << row.dump() << '\n';
 }
 
@@ -248,7 +252,8 @@ std::string to_line(const BugRanking& ranking) {
                     {"plain_ranks", ranking.plain_ranks},
                     {"words_ms", ranking.words_ms},
                     {"cold_ms", ranking.cold_ms},
-                    {"warm_ms", ranking.warm_ms}};
+                    {"warm_ms", ranking.warm_ms},
+                    {"text_ms", ranking.text_ms}};
   return row.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -264,6 +269,7 @@ Result<BugRanking> parse_ranking(std::string_view line) {
     row.at("words_ms").get_to(ranking.words_ms);
     row.at("cold_ms").get_to(ranking.cold_ms);
     row.at("warm_ms").get_to(ranking.warm_ms);
+    row.at("text_ms").get_to(ranking.text_ms);
     for (const json& entry : row.at("files")) {
       RankedBugFile& file = ranking.files.emplace_back();
       entry.at("changed").get_to(file.changed);

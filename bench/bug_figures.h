@@ -33,6 +33,7 @@ struct BugRanking {
   double words_ms = 0;
   double cold_ms = 0;  // of the model's reading, blocks to be computed
   double warm_ms = 0;  // the same again; 0: not tried
+  double text_ms = 0;  // the same without stored blocks, from the files' text; 0: not tried
 };
 
 [[nodiscard]] std::string to_line(const BugRanking& ranking);
@@ -55,6 +56,7 @@ struct RankFigures {
   Estimate top1, top5, mrr, map;
   double seconds_cold = 0;  // medians a report, 0: not measured
   double seconds_warm = 0;
+  double seconds_text = 0;
 };
 
 /// Every ranker on every group of reports. The fused ranking of a report uses the weight of the model that

@@ -59,11 +59,11 @@ class RankingModel {
 
   /// Adds the model's scores; the time that took.
   [[nodiscard]] Result<double> rank(const daemon::RankJob& job, std::vector<Suspect>& suspects,
-                                    std::size_t files) {
+                                    std::size_t files, bool reuse = true) {
     daemon::LoadedModel& model = **lease_;
-    daemon::ModelRanker ranker(engine_thread_, model,
-                               daemon::Reuse{&blocks_, model.names->model, model.names->context},
-                               {.files = files});
+    std::optional<daemon::Reuse> stored;
+    if (reuse) stored = daemon::Reuse{&blocks_, model.names->model, model.names->context};
+    daemon::ModelRanker ranker(engine_thread_, model, std::move(stored), {.files = files});
     const auto start = Clock::now();
     if (auto ranked = ranker.rank(job, suspects); !ranked) return fail(ranked.error());
     return ms_since(start);
@@ -94,6 +94,12 @@ Result<BugRanking> rank_one(const BugBench& bench, const BugCase& bug, const Bug
       const auto took = model->rank(job, suspects, bench.read_files);
       if (!took) return fail(took.error());
       *ms = *took;
+    }
+    if (bench.from_text) {
+      std::vector<Suspect> again = suspects;  // the scores that count are those from blocks
+      const auto took = model->rank(job, again, bench.read_files, /*reuse=*/false);
+      if (!took) return fail(took.error());
+      ranking.text_ms = *took;
     }
   }
   for (const Suspect& suspect : suspects)

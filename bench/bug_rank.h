@@ -21,9 +21,11 @@ struct BugBench {
   std::filesystem::path scratch;   // for trees of commits
   std::filesystem::path progress;  // file that keeps what is done; empty: none
   std::uint64_t seed = 1;
-  std::size_t read_files = 20;  // that the model reads for a report
+  std::size_t read_files = 20;      // that the model reads for a report
+  std::size_t file_tokens = 1'250;  // of each of the four files, in a choice
   bool words_only = false;
-  bool warm = true;  // have the model read each report's files twice, for the time it takes then
+  bool warm = true;        // have the model read each report's files twice, for the time it takes then
+  bool from_text = false;  // and once more without any stored block, likewise
 };
 
 /// Reports whose tree cannot be had are named on stderr and left out; it fails when none is left.

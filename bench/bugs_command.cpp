@@ -28,8 +28,12 @@ void BugsCommand::add_options(CLI::App& command) {
       .add_option(
           "--policy", policies,
           "Of choice: exact (the files were asked about before, in this order), or how blocks that were "
-          "read ahead are repaired: none, seam:TOKENS, guided:SHARE, several joined by +")
+          "read ahead are repaired: auto (by a trial of the model), none, seam:TOKENS, guided:SHARE, several "
+          "joined by +")
       ->delimiter(',')
+      ->capture_default_str();
+  command.add_option("--file-tokens", bench.file_tokens, "Of choice: tokens of each of the four files")
+      ->check(CLI::Range(100, 1500))
       ->capture_default_str();
   command.add_option("--limit", limit,
                      "So many reports, chosen by the seed; of a mined repository the newest (0: all)");
@@ -40,6 +44,8 @@ void BugsCommand::add_options(CLI::App& command) {
       ->capture_default_str();
   command.add_flag("--words", bench.words_only, "Without the model");
   command.add_flag("!--once", bench.warm, "Do not read everything a second time, for the time it takes then");
+  command.add_flag("--from-text", bench.from_text,
+                   "Once more without stored blocks, for the time that the model takes then");
   command
       .add_option("--progress", bench.progress, "File that keeps what is done: the next run goes on there")
       ->type_name("FILE");

@@ -10,7 +10,6 @@
 #include "bench/bench_model.h"
 #include "bench/reuse_peer.h"
 #include "daemon/pipeline/repair_policy.h"
-#include "daemon/pipeline/reuse_trial.h"
 
 namespace kvboost::bench {
 namespace {
@@ -140,14 +139,10 @@ Result<Policy> ReuseRun::policy_of(const std::string& name) {
     if (!repair) return fail(repair.error());
     return Policy{name, *repair};
   }
-  daemon::ReuseTrial trial(bench_.neighbours ? daemon::Behind::kNeighbours : daemon::Behind::kHeader);
-  while (!trial.done()) {
-    std::cerr << "trying the model, " << static_cast<int>(100 * trial.progress()) << " %\r";
-    if (const auto step = trial.step(model_.loaded(), {}); !step) return fail(step.error());
-  }
-  const auto cheapest = daemon::cheapest_within(trial.results(), bench_.tolerance);
-  std::cerr << "auto is " << daemon::repair_policy_name(cheapest) << "          \n";
-  return Policy{name, cheapest};
+  const auto behind = bench_.neighbours ? daemon::Behind::kNeighbours : daemon::Behind::kHeader;
+  const auto cheapest = model_.tried_policy(behind, bench_.tolerance);
+  if (!cheapest) return fail(cheapest.error());
+  return Policy{name, *cheapest};
 }
 
 Result<void> ReuseRun::warm() {

@@ -198,10 +198,12 @@ TEST_F(BugRun, TheModelReadsTheSecondTimeFromItsBlocks) {
   bench_.words_only = false;
   bench_.common.model = scratch_ / "tiny.gguf";
   bench_.common.threads = 1;
+  bench_.from_text = true;
   const auto rankings = run_bug_rank(bench_, *set);
   ASSERT_TRUE(rankings.has_value()) << rankings.error().text();
   EXPECT_TRUE(rankings->front().files.front().scores.contains("model"));
   EXPECT_GT(rankings->front().warm_ms, 0);
+  EXPECT_GT(rankings->front().text_ms, 0);
   EXPECT_EQ(rank_figures(*rankings, 1).size(), 3U * 4U) << "all, commit-message and named or not";
 }
 
