@@ -7,7 +7,6 @@
 #include "base/bytes.h"
 #include "base/text.h"
 #include "cli/chunk_table.h"
-#include "cli/interrupt.h"
 #include "cli/question.h"
 #include "cli/render.h"
 
@@ -42,25 +41,6 @@ Result<Request> read_request(const AskArguments& arguments) {
   if (!question) return fail(question.error());
   request.question = std::move(*question);
   return request;
-}
-
-protocol::AskParams to_params(const Session& session, Request request, const AskArguments& arguments) {
-  const Config& config = *session.config();
-  protocol::AskParams params;
-  params.directory = session.directory().string();
-  params.question = std::move(request.question);
-  params.paths = std::move(request.paths);
-  params.continue_conversation = arguments.continue_conversation;
-  params.reuse = !arguments.no_reuse;
-  params.explain = arguments.explain;
-  params.prompt_tokens = static_cast<std::int32_t>(config.integer("prompt_tokens"));
-  params.max_tokens = static_cast<std::int32_t>(config.integer("max_tokens"));
-  params.temperature = config.number("temperature");
-  params.top_k = static_cast<std::int32_t>(config.integer("top_k"));
-  params.top_p = config.number("top_p");
-  params.min_p = config.number("min_p");
-  params.seed = static_cast<std::uint64_t>(config.integer("seed"));
-  return params;
 }
 
 /// Writes what arrives while the daemon works. A reader that has left (`| head -1`) is as good as Ctrl-C.
@@ -154,6 +134,40 @@ std::string lines_text(const protocol::AskFile& file) {
 
 }  // namespace
 
+protocol::AskParams ask_params(const Session& session, std::string question, std::vector<std::string> paths) {
+  const Config& config = *session.config();
+  protocol::AskParams params;
+  params.directory = session.directory().string();
+  params.question = std::move(question);
+  params.paths = std::move(paths);
+  params.prompt_tokens = static_cast<std::int32_t>(config.integer("prompt_tokens"));
+  params.max_tokens = static_cast<std::int32_t>(config.integer("max_tokens"));
+  params.temperature = config.number("temperature");
+  params.top_k = static_cast<std::int32_t>(config.integer("top_k"));
+  params.top_p = config.number("top_p");
+  params.min_p = config.number("min_p");
+  params.seed = static_cast<std::uint64_t>(config.integer("seed"));
+  return params;
+}
+
+int write_answer(Session& session, Client& client, Interrupt& interrupt, const protocol::AskParams& params,
+                 const AskArguments& arguments) {
+  Stream stream(session, interrupt, !arguments.json);
+  const auto result = client.call<AskResult>(
+      "ask", params,
+      [&](std::string_view method, const nlohmann::json& notified) {
+        stream.on_notification(method, notified);
+      },
+      interrupt.token());
+  stream.finish();
+  if (stream.reader_gone()) return kExitDone;
+  if (!result)
+    return interrupt.requested() ? kExitCancelled : session.failed(explained(result.error(), arguments));
+  if (arguments.json) session.out().write(json_line(nlohmann::ordered_json(protocol::encode(*result))));
+  report(session, *result, arguments);
+  return kExitDone;
+}
+
 int ask(Session& session, const AskArguments& arguments) {
   if (!session.config()) return session.failed(session.config().error(), kExitUsage);
   auto request = read_request(arguments);
@@ -163,18 +177,11 @@ int ask(Session& session, const AskArguments& arguments) {
   Interrupt interrupt;
   auto client = session.connect(interrupt.token());
   if (!client) return interrupt.requested() ? kExitCancelled : session.not_connected(client.error());
-  Stream stream(session, interrupt, !arguments.json);
-  const auto result = client->call<AskResult>(
-      "ask", to_params(session, std::move(*request), arguments),
-      [&](std::string_view method, const nlohmann::json& params) { stream.on_notification(method, params); },
-      interrupt.token());
-  stream.finish();
-  if (stream.reader_gone()) return kExitDone;
-  if (!result)
-    return interrupt.requested() ? kExitCancelled : session.failed(explained(result.error(), arguments));
-  if (arguments.json) session.out().write(json_line(nlohmann::ordered_json(protocol::encode(*result))));
-  report(session, *result, arguments);
-  return kExitDone;
+  auto params = ask_params(session, std::move(request->question), std::move(request->paths));
+  params.continue_conversation = arguments.continue_conversation;
+  params.reuse = !arguments.no_reuse;
+  params.explain = arguments.explain;
+  return write_answer(session, *client, interrupt, params, arguments);
 }
 
 std::string progress_text(const protocol::AskProgress& progress) {

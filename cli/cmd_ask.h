@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/client.h"
+#include "cli/interrupt.h"
 #include "cli/session.h"
 #include "daemon/protocol/methods.h"
 
@@ -20,6 +22,14 @@ struct AskArguments {
 };
 
 [[nodiscard]] int ask(Session& session, const AskArguments& arguments);
+
+/// A question with what the configuration says of answers.
+[[nodiscard]] protocol::AskParams ask_params(const Session& session, std::string question,
+                                             std::vector<std::string> paths);
+
+/// Sends it, and writes the answer as it comes; the exit code.
+[[nodiscard]] int write_answer(Session& session, Client& client, Interrupt& interrupt,
+                               const protocol::AskParams& params, const AskArguments& arguments);
 
 /// The tables of --explain.
 [[nodiscard]] std::string explain(const protocol::AskResult& result, const Terminal& terminal);

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/duration.h"
+#include "base/text.h"
+#include "cli/cmd_ask.h"
 #include "cli/interrupt.h"
 #include "cli/question.h"
 #include "cli/render.h"
@@ -17,6 +19,8 @@ using protocol::LocateFile;
 using protocol::LocateResult;
 
 constexpr std::size_t kShownSoFar = 3;
+constexpr std::size_t kAskedAbout = 3;        // files among which the model chooses
+constexpr std::size_t kLongestAsked = 4'000;  // bytes of the report: more would leave no room for the files
 
 Result<std::string> read_report(const LocateArguments& arguments) {
   if (!arguments.file.empty()) return read_question_file(arguments.file, kLocateExample);
@@ -97,6 +101,24 @@ std::string score_of(const LocateFile& file, std::string_view ranker) {
   return found == file.scores.end() ? "" : decimal(found->score, 3);
 }
 
+/// The question which of the first files it is.
+protocol::AskParams choice_of(Session& session, const std::string& report, const LocateResult& result,
+                              const LocateArguments& arguments) {
+  std::vector<std::string> paths;
+  for (const LocateFile& file : result.files) {
+    if (paths.size() < kAskedAbout) paths.push_back(result.root + "/" + file.path);
+  }
+  const std::string_view beginning = utf8_beginning(report, kLongestAsked);
+  if (beginning.size() < report.size()) session.note("the model is asked about the report's beginning");
+  auto params =
+      ask_params(session,
+                 "Bug report:\n" + std::string(beginning) +
+                     "\n\nWhich of these files has to be changed to fix it, in which function, and why?",
+                 std::move(paths));
+  params.reuse = !arguments.no_reuse;
+  return params;
+}
+
 void write(Session& session, const LocateResult& result, const LocateArguments& arguments) {
   const std::string directory = session.directory().string();
   if (arguments.json) {
@@ -136,7 +158,10 @@ int locate(Session& session, const LocateArguments& arguments) {
     session.note("no source file has any word of the report (--all looks at others too)");
   if (!result->incomplete.empty()) session.note(result->incomplete);
   if (arguments.explain) session.err().write_painted(locate_explanation(*result, session.err()));
-  return kExitDone;
+  if (!arguments.ask || result->files.empty()) return kExitDone;
+  session.out().write("\n");
+  return write_answer(session, *client, interrupt, choice_of(session, params->report, *result, arguments),
+                      {});
 }
 
 std::string locate_table(const LocateResult& result, const std::string& directory, bool explain,

@@ -19,6 +19,7 @@ struct LocateArguments {
   std::string format = "text";
   bool all = false;
   bool no_model = false;
+  bool ask = false;  // the model's choice among the first few, behind the table
   bool no_reuse = false;
   bool explain = false;
   bool json = false;

@@ -82,10 +82,13 @@ void locate_command(CLI::App& root, Invocation& invocation) {
       ->check(CLI::IsMember({"text", "quickfix"}))
       ->type_name("FORMAT");
   app.add_flag("--all", arguments->all, "Name tests, documents and generated files too");
-  app.add_flag("--no-model", arguments->no_model, "By words alone: milliseconds");
+  auto* no_model = app.add_flag("--no-model", arguments->no_model, "By words alone: milliseconds");
+  auto* ask =
+      app.add_flag("--ask", arguments->ask, "Then ask the model which of the first three files it is");
+  ask->excludes(no_model);
   app.add_flag("--no-reuse", arguments->no_reuse, "Read every token anew and store nothing, to compare with");
   app.add_flag("-x,--explain", arguments->explain, "Show each ranking's scores, and how long it all took");
-  add_json_flag(app, arguments->json);
+  ask->excludes(add_json_flag(app, arguments->json));
 }
 
 void complete_command(CLI::App& root, Invocation& invocation) {

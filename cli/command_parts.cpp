@@ -11,8 +11,8 @@ CLI::App& add_command(CLI::App& parent, const std::string& name, const std::stri
   return app;
 }
 
-void add_json_flag(CLI::App& app, bool& json) {
-  app.add_flag("--json", json, "Print JSON on standard output");
+CLI::Option* add_json_flag(CLI::App& app, bool& json) {
+  return app.add_flag("--json", json, "Print JSON on standard output");
 }
 
 void add_table_options(CLI::App& app, Invocation& invocation, Scope scope, const char* group) {

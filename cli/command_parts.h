@@ -26,7 +26,7 @@ std::shared_ptr<Arguments> bind(CLI::App& app, Invocation& invocation,
 CLI::App& add_command(CLI::App& parent, const std::string& name, const std::string& purpose,
                       const std::string& examples = "");
 
-void add_json_flag(CLI::App& app, bool& json);
+CLI::Option* add_json_flag(CLI::App& app, bool& json);
 
 /// Adds the rows of the option table that have this scope; each ends up in the invocation's flags.
 void add_table_options(CLI::App& app, Invocation& invocation, Scope scope, const char* group);

@@ -104,6 +104,16 @@ def test_odd_reports(real):
     assert junk.code == USAGE and "UTF-8" in junk.err, junk
 
 
+def test_the_model_is_asked_which(real):
+    root = real.repository(FILES)
+    finished = real.kvboost("locate", "--ask", REPORT, cwd=root)
+    table, answer = finished.out.split("\n\n", 1)
+    assert finished.code == DONE and "net/retry.c" in table and answer.strip(), finished
+    assert real.status()["requests"] == 2, "locate and ask"
+    for other in ("--json", "--no-model"):
+        assert real.kvboost("locate", "--ask", other, REPORT, cwd=root).code == USAGE
+
+
 def test_odd_names(real):
     names = ["a b.c", 'q".c', "n\nl.c", "\u00fc.c", "u\u0308.c", "-lead.c", "x" * 253 + ".c"]
     root = real.repository({name: RETRY for name in names})
