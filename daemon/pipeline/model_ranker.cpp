@@ -134,6 +134,8 @@ Result<void> ModelRanker::read_file(const PromptPlan& plan, engine::Sequence& la
   if (!reuse_) return read_text(plan, lane, counts, stop);
   if (auto stored = store_missing(plan, lane, counts, stop); !stored) return stored;
   lane.truncate(header_size_);
+  engine::PrefillOptions options;
+  options.stop = stop;
   const ResolvedPlan resolved = resolve(plan, reuse_->context, reuse_->neighbours, *reuse_->blocks);
   for (std::size_t i = 1; i < plan.parts.size(); ++i) {
     const std::vector<engine::TokenId>& tokens = plan.parts[i].tokens;
@@ -141,7 +143,7 @@ Result<void> ModelRanker::read_file(const PromptPlan& plan, engine::Sequence& la
     if (resolved[i].match != Match::kMiss) block = reuse_->blocks->load(resolved[i].source);
     const bool fits = block && block->n_tokens == std::ssize(tokens);
     auto read = fits ? model_.engine->place(lane, *block, tokens, lane.size())
-                     : model_.engine->prefill(lane, tokens, {.stop = stop});
+                     : model_.engine->prefill(lane, tokens, options);
     if (!read) return read;
     (fits ? counts.placed_tokens : counts.computed_tokens) += std::ssize(tokens);
   }
@@ -153,7 +155,9 @@ Result<void> ModelRanker::read_text(const PromptPlan& plan, engine::Sequence& la
   const std::vector<engine::TokenId> all = plan.tokens();
   const auto tokens = std::span(all).subspan(static_cast<std::size_t>(header_size_));
   counts.computed_tokens += std::ssize(tokens);
-  return model_.engine->prefill(lane, tokens, {.stop = stop});
+  engine::PrefillOptions options;
+  options.stop = stop;
+  return model_.engine->prefill(lane, tokens, options);
 }
 
 /// Computes each chunk that has no block, behind header and opening, and has it stored.
