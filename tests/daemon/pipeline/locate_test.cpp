@@ -117,6 +117,8 @@ TEST_F(Locate, OneChunkSaysTheSameFromItsBlockAsFromText) {
   EXPECT_NEAR(again.suspects[0].scores.at("model"), fresh.suspects[0].scores.at("model"), 0.02);
 }
 
+// Bfloat16 products of other numbers of rows round otherwise, and a random model forgives little; in float32
+// engine_test compares to 1e-4.
 TEST_F(Locate, FilesThatAreReadTogetherSayTheSameAsOneByOne) {
   const auto suspects = by_words(everywhere_);
   ASSERT_GE(suspects.size(), 3U);
@@ -124,7 +126,7 @@ TEST_F(Locate, FilesThatAreReadTogetherSayTheSameAsOneByOne) {
   const Read alone = by_model(job(everywhere_), suspects, true, {.together = 1});
   EXPECT_EQ(alone.counts.files, together.counts.files);
   for (std::size_t i = 0; i < suspects.size(); ++i)
-    EXPECT_NEAR(alone.suspects[i].scores.at("model"), together.suspects[i].scores.at("model"), 0.02);
+    EXPECT_NEAR(alone.suspects[i].scores.at("model"), together.suspects[i].scores.at("model"), 0.06);
 }
 
 TEST_F(Locate, TheModelReadsNoMoreThanItMay) {
