@@ -21,10 +21,10 @@ class ModelRanker : public Ranker {
   static constexpr std::string_view kName = "model";
 
   struct Limits {
-    std::size_t files = 20;          // how many of the best suspects are read
-    std::size_t chunk_tokens = 800;  // of each, its best chunks up to this
-    std::size_t report_tokens = 58;  // from the report's beginning: eight files of them fill a block
-    std::size_t together = 8;        // files whose reports go through the model side by side
+    std::size_t files = 20;           // how many of the best suspects are read
+    std::size_t chunk_tokens = 400;   // of each, its best chunks up to this
+    std::size_t report_tokens = 128;  // from the report's beginning
+    std::size_t together = 8;         // files whose reports go through the model side by side
   };
   /// What was done, for those who want to know.
   struct Counts {

@@ -113,7 +113,9 @@ TEST_F(HttpServerTest, AClientThatHasGoneStopsItsRequest) {
     stopped_ = false;
     FileDescriptor client = connect();
     send(client, request(1'000'000, stream) + "GET /health HT");
-    if (stream) EXPECT_TRUE(read_to(client, "data: ").starts_with("HTTP/1.1 200"));
+    if (stream) {
+      EXPECT_TRUE(read_to(client, "data: ").starts_with("HTTP/1.1 200"));
+    }
     started_.wait(stream ? 0 : 1);
     client.close();
     stopped_.wait(false);
