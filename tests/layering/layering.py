@@ -116,20 +116,35 @@ def breaches(path, text):
                 yield number, reason
 
 
+def unbuilt(texts):
+    """The .cpp files among `texts` (path -> text) that neither the CMakeLists.txt above them names, by its own folder,
+    nor any .cmake file, by the project's."""
+    words = {path: re.split(r"[\s()\"]+", text) for path, text in texts.items()
+             if path.endswith(("CMakeLists.txt", ".cmake"))}
+    scripts = [word for path in words if path.endswith(".cmake") for word in words[path]]
+    names = lambda given, source: any(word == source or word.endswith("}/" + source) for word in given)
+    for path in filter(lambda path: path.endswith(".cpp"), texts):
+        folders = list(map(str, pathlib.PurePosixPath(path).parents))
+        build = next((folder for folder in folders if folder + "/CMakeLists.txt" in words), None)
+        if build and not names(words[build + "/CMakeLists.txt"], path[len(build) + 1:]) and not names(scripts, path):
+            yield path, "no CMakeLists.txt names it: build it, or remove it"
+
+
 def main(root):
     names = subprocess.run(["git", "-C", root, "ls-files", "-z"], check=True, capture_output=True).stdout
-    failed = 0
     files = [name for name in names.decode().split("\0") if name and (pathlib.Path(root) / name).is_file()]
+    texts = {}
     for name in files:
         try:
-            text = (pathlib.Path(root) / name).read_text(encoding="utf-8")
+            texts[name] = (pathlib.Path(root) / name).read_text(encoding="utf-8")
         except UnicodeDecodeError:
             continue  # a picture or a test's raw bytes
-        for line, reason in breaches(name, text):
-            print(f"{name}:{line}: {reason}")
-            failed += 1
-    print(f"{len(files)} files, {failed} breaches")
-    return 1 if failed or not files else 0
+    found = [(name, line, reason) for name, text in texts.items() for line, reason in breaches(name, text)]
+    found += [(name, 1, reason) for name, reason in unbuilt(texts)]
+    for name, line, reason in found:
+        print(f"{name}:{line}: {reason}")
+    print(f"{len(files)} files, {len(found)} breaches")
+    return 1 if found or not files else 0
 
 
 if __name__ == "__main__":

