@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exchanges that are answered from the daemon's status. For the .cpp files of this folder; any thread.
+// Exchanges that are answered from the daemon's status. Any thread.
 #pragma once
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
-#include "daemon/http/exchange.h"
+#include "daemon/http/answer_with.h"
 #include "daemon/protocol/methods.h"
 
 namespace kvboost::daemon {
@@ -15,12 +14,7 @@ namespace kvboost::daemon {
 /// `tell` makes an Answer of a StatusResult.
 template <class Tell>
 [[nodiscard]] Exchange about_status(Tell tell) {
-  return {.method = "status",
-          .on_result = [tell = std::move(tell)](const nlohmann::json& result) -> Result<Answer> {
-            const auto status = protocol::decode<protocol::StatusResult>(result);
-            if (!status) return fail(status.error());
-            return tell(*status);
-          }};
+  return {.method = "status", .on_result = answer_with<protocol::StatusResult>(std::move(tell))};
 }
 
 /// As the model calls itself; before it was loaded, as its file is called. Empty: there is none.

@@ -3,6 +3,9 @@
 
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
+
+#include "daemon/http/exchange.h"
 
 namespace kvboost::daemon {
 namespace {
@@ -56,7 +59,7 @@ std::string error_body(ApiStyle style, const ApiError& error) {
     body["param"] = error.param.empty() ? json() : json(error.param);
     body["code"] = nullptr;
   }
-  return json{{"error", std::move(body)}}.dump(-1, ' ', false, json::error_handler_t::replace);
+  return json_text({{"error", std::move(body)}});
 }
 
 }  // namespace kvboost::daemon

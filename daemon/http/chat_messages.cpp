@@ -11,11 +11,6 @@ namespace {
 
 using nlohmann::json;
 
-std::string text_field(const json& object, const char* name) {
-  const auto found = object.find(name);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 /// One string, or a list of parts of which each is text. Nothing for what else can be sent.
 std::optional<std::string> content_of(const json& message) {
   const auto found = message.find("content");

@@ -67,7 +67,6 @@ void HttpSession::close() {
 }
 
 // ---- the request
-// --------------------------------------------------------------------------------------------
 
 void HttpSession::read_header() {
   answered_ = head_sent_ = false;
@@ -160,7 +159,6 @@ void HttpSession::ask(Exchange exchange) {
 }
 
 // ---- the answer
-// ---------------------------------------------------------------------------------------------
 
 void HttpSession::on_notification(const std::string& method, const nlohmann::json& params) {
   if (closed_ || !exchange_.stream || !exchange_.on_notification) return;
@@ -242,7 +240,6 @@ void HttpSession::end_request() {
 }
 
 // ---- the client meanwhile
-// -----------------------------------------------------------------------------------
 
 void HttpSession::watch_client() {
   if (buffer_.size() >= kMostAhead) return;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "daemon/http/answer_with.h"
 #include "daemon/http/llama_answer.h"
 #include "daemon/http/request_fields.h"
 #include "daemon/http/routes.h"
@@ -32,10 +33,6 @@ struct Asked {
 void read_extra(RequestFields& fields, CompleteParams& params) {
   const json* extra = fields.find("input_extra");
   if (extra == nullptr) return;
-  const auto text_field = [](const json& object, const char* name) {
-    const auto found = object.find(name);
-    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-  };
   const auto is_extra = [](const json& one) {
     return one.is_object() && one.contains("text") && one["text"].is_string();
   };
@@ -128,22 +125,17 @@ ApiResult<Exchange> infill(const json& body, const RequestDefaults&) {
   asked->stop = fields.texts("stop");
   asked->fields = fields.texts("response_fields");
   asked->stream = fields.flag("stream").value_or(false);
-  fields.refuse_set("n_probs", "probabilities are not told");
-  fields.refuse_set("grammar", "the text is not held to a grammar");
-  fields.refuse_set("json_schema", "the text is not held to a schema");
-  fields.refuse_set("lora", "the daemon loads no adapters");
+  fields.refuse_unserved();
   if (asked->stream && asked->as_list) fields.fail_with("n_cmpl", "is not supported above 1 with stream");
   if (fields.error()) return std::unexpected(*fields.error());
   // A hint is trimmed once it is whole, so a stream has it in one piece.
   return Exchange{.method = "complete",
                   .params = protocol::encode_text(params),
                   .stream = asked->stream,
-                  .on_result = [asked](const json& json_result) -> Result<Answer> {
-                    const auto result = protocol::decode<CompleteResult>(json_result);
-                    if (!result) return fail(result.error());
-                    const json answer = answer_of(*result, *asked);
+                  .on_result = answer_with<CompleteResult>([asked](const CompleteResult& result) {
+                    const json answer = answer_of(result, *asked);
                     return asked->stream ? Answer{.body = event_of(answer)} : json_answer(answer);
-                  }};
+                  })};
 }
 
 }  // namespace kvboost::daemon

@@ -18,6 +18,7 @@ namespace {
 using nlohmann::json;
 using protocol::GenerateParams;
 using protocol::GenerateResult;
+using protocol::TokenizeResult;
 
 /// One string, or one list of token ids.
 void read_prompt(RequestFields& fields, GenerateParams& params) {
@@ -86,14 +87,13 @@ ApiResult<Exchange> completion(const json& body, const RequestDefaults& defaults
     if (!piece) return {};
     return event_of({{"index", 0}, {"content", piece->text}, {"tokens", json::array()}, {"stop", false}});
   };
-  exchange.on_result = [asked, stream = exchange.stream](const json& json_result) -> Result<Answer> {
-    const auto result = protocol::decode<GenerateResult>(json_result);
-    if (!result) return fail(result.error());
-    json answer = answer_of(*result, *asked);
-    if (stream) answer["content"] = "";
-    answer = chosen_fields(answer, asked->fields);
-    return stream ? Answer{.body = event_of(answer)} : json_answer(answer);
-  };
+  exchange.on_result =
+      answer_with<GenerateResult>([asked, stream = exchange.stream](const GenerateResult& result) {
+        json answer = answer_of(result, *asked);
+        if (stream) answer["content"] = "";
+        answer = chosen_fields(answer, asked->fields);
+        return stream ? Answer{.body = event_of(answer)} : json_answer(answer);
+      });
   return exchange;
 }
 
@@ -105,21 +105,20 @@ ApiResult<Exchange> tokenize(const json& body, const RequestDefaults&) {
   params.marks = fields.flag("parse_special").value_or(true);
   params.pieces = fields.flag("with_pieces").value_or(false);
   if (fields.error()) return std::unexpected(*fields.error());
-  return Exchange{.method = "tokenize",
-                  .params = protocol::encode_text(params),
-                  .on_result = [pieces = params.pieces](const json& json_result) -> Result<Answer> {
-                    const auto result = protocol::decode<protocol::TokenizeResult>(json_result);
-                    if (!result) return fail(result.error());
-                    if (!pieces) return json_answer({{"tokens", result->tokens}});
-                    json tokens = json::array();
-                    for (std::size_t i = 0; i < result->tokens.size() && i < result->pieces.size(); ++i) {
-                      const std::string& piece = result->pieces[i];
-                      const std::vector<std::uint8_t> bytes(piece.begin(), piece.end());
-                      tokens.push_back({{"id", result->tokens[i]},
-                                        {"piece", protocol::is_utf8(piece) ? json(piece) : json(bytes)}});
-                    }
-                    return json_answer({{"tokens", std::move(tokens)}});
-                  }};
+  return Exchange{
+      .method = "tokenize",
+      .params = protocol::encode_text(params),
+      .on_result = answer_with<TokenizeResult>([pieces = params.pieces](const TokenizeResult& result) {
+        if (!pieces) return json_answer({{"tokens", result.tokens}});
+        json tokens = json::array();
+        for (std::size_t i = 0; i < result.tokens.size() && i < result.pieces.size(); ++i) {
+          const std::string& piece = result.pieces[i];
+          const std::vector<std::uint8_t> bytes(piece.begin(), piece.end());
+          tokens.push_back(
+              {{"id", result.tokens[i]}, {"piece", protocol::is_utf8(piece) ? json(piece) : json(bytes)}});
+        }
+        return json_answer({{"tokens", std::move(tokens)}});
+      })};
 }
 
 ApiResult<Exchange> detokenize(const json& body, const RequestDefaults&) {
@@ -129,11 +128,9 @@ ApiResult<Exchange> detokenize(const json& body, const RequestDefaults&) {
   if (fields.error()) return std::unexpected(*fields.error());
   return Exchange{.method = "detokenize",
                   .params = protocol::encode_text(params),
-                  .on_result = [](const json& json_result) -> Result<Answer> {
-                    const auto result = protocol::decode<protocol::DetokenizeResult>(json_result);
-                    if (!result) return fail(result.error());
-                    return json_answer({{"content", result->text}});
-                  }};
+                  .on_result = answer_with<protocol::DetokenizeResult>([](const auto& result) {
+                    return json_answer({{"content", result.text}});
+                  })};
 }
 
 ApiResult<Exchange> apply_template(const json& body, const RequestDefaults&) {
@@ -142,13 +139,11 @@ ApiResult<Exchange> apply_template(const json& body, const RequestDefaults&) {
   if (fields.error()) return std::unexpected(*fields.error());
   return Exchange{.method = "tokenize",
                   .params = protocol::encode_text(params),
-                  .on_result = [](const json& json_result) -> Result<Answer> {
-                    const auto result = protocol::decode<protocol::TokenizeResult>(json_result);
-                    if (!result) return fail(result.error());
+                  .on_result = answer_with<TokenizeResult>([](const TokenizeResult& result) {
                     std::string prompt;
-                    for (const std::string& piece : result->pieces) prompt += piece;
+                    for (const std::string& piece : result.pieces) prompt += piece;
                     return json_answer({{"prompt", prompt}});
-                  }};
+                  })};
 }
 
 ApiResult<Exchange> health(const json&, const RequestDefaults&) {

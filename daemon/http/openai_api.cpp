@@ -143,11 +143,10 @@ ApiResult<Exchange> generate(RequestFields& fields, const GenerateParams& params
   exchange.on_notification = [teller](const std::string& method, const json& told) {
     return teller->on_notification(method, told);
   };
-  exchange.on_result = [teller, stream = exchange.stream](const json& json_result) -> Result<Answer> {
-    const auto result = protocol::decode<GenerateResult>(json_result);
-    if (!result) return fail(result.error());
-    return stream ? Answer{.body = teller->last_events(*result)} : json_answer(teller->whole(*result));
-  };
+  exchange.on_result =
+      answer_with<GenerateResult>([teller, stream = exchange.stream](const GenerateResult& result) {
+        return stream ? Answer{.body = teller->last_events(result)} : json_answer(teller->whole(result));
+      });
   return exchange;
 }
 

@@ -131,6 +131,13 @@ void RequestFields::refuse_above_one(std::string_view name, std::string_view why
     fail_with(name, "is not supported above 1: " + std::string(why));
 }
 
+void RequestFields::refuse_unserved() {
+  refuse_set("n_probs", "probabilities are not told");
+  refuse_set("grammar", "the text is not held to a grammar");
+  refuse_set("json_schema", "the text is not held to a schema");
+  refuse_set("lora", "the daemon loads no adapters");
+}
+
 void read_generation(RequestFields& fields, const RequestDefaults& defaults,
                      protocol::GenerateParams& params) {
   const auto length = first_integer(fields, {"max_completion_tokens", "max_tokens", "n_predict"});
@@ -145,14 +152,16 @@ void read_generation(RequestFields& fields, const RequestDefaults& defaults,
   params.reuse = fields.flag("cache_prompt").value_or(true);
   fields.refuse_above_one("n", "one text is written for a request");
   fields.refuse_above_one("best_of", "one text is written for a request");
-  fields.refuse_set("n_probs", "probabilities are not told");
+  fields.refuse_unserved();
   fields.refuse_set("logprobs", "probabilities are not told");
   fields.refuse_set("top_logprobs", "probabilities are not told");
   fields.refuse_set("logit_bias", "the model's choice is not steered");
-  fields.refuse_set("grammar", "the text is not held to a grammar");
-  fields.refuse_set("json_schema", "the text is not held to a schema");
   fields.refuse_set("ignore_eos", "a text ends where the model ends it");
-  fields.refuse_set("lora", "the daemon loads no adapters");
+}
+
+std::string text_field(const json& object, std::string_view name) {
+  const auto found = object.find(std::string(name));
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
 }  // namespace kvboost::daemon

@@ -39,6 +39,8 @@ class RequestFields {
   /// zero, or empty.
   void refuse_set(std::string_view name, std::string_view why);
   void refuse_above_one(std::string_view name, std::string_view why);
+  /// What no path serves.
+  void refuse_unserved();
 
   /// Keeps the first one.
   void fail_with(std::string_view name, std::string message);
@@ -48,6 +50,9 @@ class RequestFields {
   const nlohmann::json& body_;
   std::optional<ApiError> error_;
 };
+
+/// The field of any object, where it is a string; else an empty one.
+[[nodiscard]] std::string text_field(const nlohmann::json& object, std::string_view name);
 
 /// What all that write text understand alike: lengths, sampling, stop strings; and what they refuse.
 void read_generation(RequestFields& fields, const RequestDefaults& defaults,
