@@ -11,6 +11,7 @@
 
 #include "base/duration.h"
 #include "base/text.h"
+#include "daemon/generate_params.h"
 #include "daemon/plan_report.h"
 #include "daemon/prompt/assembler.h"
 #include "daemon/prompt/prompt_order.h"
@@ -19,18 +20,6 @@ namespace kvboost::daemon {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-engine::GenerateParams generate_params(const protocol::AskParams& params) {
-  engine::GenerateParams generate;
-  generate.max_tokens = params.max_tokens;
-  generate.stop_repetition = true;
-  generate.sampling.temperature = static_cast<float>(params.temperature);
-  generate.sampling.top_k = params.top_k;
-  generate.sampling.top_p = static_cast<float>(params.top_p);
-  generate.sampling.min_p = static_cast<float>(params.min_p);
-  generate.sampling.seed = params.seed;
-  return generate;
-}
 
 /// Tokens of the prompt. The rest is room for the answer, but never more than half of the context: a long
 /// limit is no wish for a long answer.
@@ -260,7 +249,7 @@ protocol::AskResult AskHandler::result_of(const Run& run, const Answered& answer
     timings.first_token_ms = ms_between(received, *first);
   }
   timings.decode_ms = answered.decode_ms;
-  if (answered.decode_ms > 0) timings.tokens_per_second = 1000.0 * result.answer_tokens / answered.decode_ms;
+  timings.tokens_per_second = answered.tokens_per_second();
   return result;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/duration.h"
 #include "base/text.h"
+#include "daemon/generate_params.h"
 #include "daemon/prompt/marked_text.h"
 
 namespace kvboost::daemon {
@@ -19,19 +20,6 @@ using engine::TextPosition;
 using engine::TokenId;
 using protocol::GenerateParams;
 using protocol::GenerateResult;
-
-engine::GenerateParams generate_params(const GenerateParams& params) {
-  engine::GenerateParams generate;
-  generate.max_tokens = params.max_tokens;
-  generate.stop_strings = params.stop;
-  generate.stop_repetition = true;
-  generate.sampling.temperature = static_cast<float>(params.temperature);
-  generate.sampling.top_k = params.top_k;
-  generate.sampling.top_p = static_cast<float>(params.top_p);
-  generate.sampling.min_p = static_cast<float>(params.min_p);
-  generate.sampling.seed = params.seed;
-  return generate;
-}
 
 std::vector<ChatTurn> turns_of(const std::vector<protocol::ChatMessage>& messages) {
   std::vector<ChatTurn> turns;
@@ -185,6 +173,7 @@ void GenerateHandler::write_on_engine(const std::shared_ptr<Run>& run) {
   request.plan = &run->plan;
   request.fresh = !run->params.reuse;
   request.generate = generate_params(run->params);
+  request.generate.stop_strings = run->params.stop;
   request.stop = run->context.stop();
   request.progress = [&](std::int32_t, std::int32_t) {
     parts_.engine_thread.yield_to_more_urgent(Priority::kAsk);
@@ -212,10 +201,7 @@ GenerateResult GenerateHandler::result_of(const Run& run, const Answered& answer
   result.timings.queue_ms = run.waited_ms + queued_ms;
   result.timings.prefill_ms = answered.read.prefill_ms;
   result.timings.decode_ms = answered.decode_ms;
-  if (answered.decode_ms > 0) {
-    result.timings.tokens_per_second =
-        1000.0 * static_cast<double>(result.tokens.size()) / answered.decode_ms;
-  }
+  result.timings.tokens_per_second = answered.tokens_per_second();
   return result;
 }
 

@@ -36,6 +36,11 @@ struct Answered {
   std::int32_t repaired_tokens = 0;
   PlanRead read;
   double decode_ms = 0;
+
+  /// Of the answer; 0 where none was written.
+  [[nodiscard]] double tokens_per_second() const {
+    return decode_ms > 0 ? 1000.0 * static_cast<double>(generated.tokens.size()) / decode_ms : 0;
+  }
 };
 
 [[nodiscard]] Result<Answered> answer(engine::Engine& engine, LiveSequences& live,
