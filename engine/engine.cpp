@@ -155,7 +155,7 @@ Result<Engine::Impl::Work> Engine::Impl::work_of(const SequenceKv& kv, std::span
   }
   if (options.capture != nullptr && !work.cells.empty())
     return fail(ErrorCode::kInvalidArgument, "what stands behind repaired tokens is no block of its own");
-  const std::int32_t next = kv.size() == 0 ? 0 : kv.positions().back() + 1;
+  const std::int32_t next = kv.next_position();
   for (std::int32_t i = 0; i < std::ssize(tokens); ++i) {
     work.tokens.push_back(tokens[i]);
     work.positions.push_back(options.positions.empty() ? next + i : options.positions[i]);

@@ -20,7 +20,7 @@ struct Reading {
 
   Reading(SequenceKv& of, std::span<const TokenId> all, std::size_t first)
       : kv(&of), before(of.size()), tokens(all), positions(all.size() - 1), cells(all.size() - 1) {
-    std::iota(positions.begin(), positions.end(), before == 0 ? 0 : of.positions().back() + 1);
+    std::iota(positions.begin(), positions.end(), of.next_position());
     std::iota(cells.begin(), cells.end(), before);
     scores.resize(all.size() - first);
   }

@@ -117,6 +117,9 @@ bool Tokenizer::is_end(TokenId id) const {
 bool Tokenizer::is_control(TokenId id) const {
   return impl_->vocabulary.contains(id) && impl_->vocabulary.type(id) == PieceType::kControl;
 }
+std::span<const TokenId> Tokenizer::controls() const {
+  return impl_->vocabulary.controls();
+}
 const FillMarks& Tokenizer::fill_marks() const {
   return impl_->vocabulary.fill_marks();
 }

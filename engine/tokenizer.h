@@ -64,6 +64,7 @@ class Tokenizer {
   [[nodiscard]] bool adds_bos() const;               // whether a prompt begins with it
   [[nodiscard]] bool is_end(TokenId id) const;       // end of text, of turn, of message
   [[nodiscard]] bool is_control(TokenId id) const;
+  [[nodiscard]] std::span<const TokenId> controls() const;  // all that are, ascending
   [[nodiscard]] const FillMarks& fill_marks() const;
   [[nodiscard]] std::int32_t vocabulary() const;
   [[nodiscard]] std::string_view pre_tokenizer() const;  // "smollm"; empty for SentencePiece

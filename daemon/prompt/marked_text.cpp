@@ -19,8 +19,8 @@ using engine::Tokenizer;
 class Marks {
  public:
   explicit Marks(const Tokenizer& tokenizer) {
-    for (TokenId id = 0; id < tokenizer.vocabulary(); ++id) {
-      if (!tokenizer.is_control(id) || tokenizer.piece(id).empty()) continue;
+    for (const TokenId id : tokenizer.controls()) {
+      if (tokenizer.piece(id).empty()) continue;
       const std::string_view name = tokenizer.piece(id);
       by_name_.emplace(name, id);
       begins_[static_cast<unsigned char>(name.front())] = true;

@@ -28,6 +28,8 @@ class SequenceKv {
   [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(tokens_.size()); }
   [[nodiscard]] std::span<const TokenId> tokens() const { return tokens_; }
   [[nodiscard]] std::span<const std::int32_t> positions() const { return positions_; }
+  /// Where the next token stands unless it is told to stand elsewhere: behind the last one.
+  [[nodiscard]] std::int32_t next_position() const { return positions_.empty() ? 0 : positions_.back() + 1; }
   [[nodiscard]] std::uint64_t bytes() const { return owned_.size() * step_bytes(); }
 
   /// Makes cells [size(), size() + count) writable; std::bad_alloc if there is no memory.

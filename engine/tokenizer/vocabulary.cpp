@@ -67,6 +67,9 @@ Result<Vocabulary> Vocabulary::read(const Gguf& gguf) {
   if (auto read = vocabulary.read_types(gguf); !read) return fail(read.error());
   if (auto read = vocabulary.read_fill_marks(gguf); !read) return fail(read.error());
   if (auto read = vocabulary.read_ends(gguf); !read) return fail(read.error());
+  for (TokenId id = 0; id < vocabulary.size(); ++id) {
+    if (vocabulary.type(id) == PieceType::kControl) vocabulary.controls_.push_back(id);
+  }
   return vocabulary;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -50,6 +51,8 @@ class Vocabulary {
   [[nodiscard]] std::optional<TokenId> bos() const { return bos_; }
   [[nodiscard]] bool is_end(TokenId id) const;
   [[nodiscard]] const FillMarks& fill_marks() const { return fill_marks_; }
+  /// Ids of control pieces, ascending.
+  [[nodiscard]] std::span<const TokenId> controls() const { return controls_; }
 
  private:
   Vocabulary() = default;
@@ -67,6 +70,7 @@ class Vocabulary {
   std::optional<TokenId> bos_;
   FillMarks fill_marks_;
   std::vector<TokenId> ends_;  // sorted
+  std::vector<TokenId> controls_;
 };
 
 }  // namespace kvboost::engine
