@@ -77,7 +77,7 @@ struct CacheTier {
   std::uint64_t evictions = 0;
   std::uint64_t corrupt = 0;
   std::uint64_t failures = 0;
-  std::string problem;  // why the tier is off or was rebuilt, or empty
+  std::string problem{};  // why the tier is off or was rebuilt, or empty
 };
 /// Chunks by how they were found, since the daemon's start.
 struct ReuseCount {
