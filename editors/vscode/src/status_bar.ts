@@ -4,6 +4,7 @@
 import * as vscode from 'vscode';
 import type { HintFigures } from './completion/hint_provider';
 import type { LinkState } from './daemon_link';
+import { percent } from './percent';
 import { hintsAreOn, isExcluded } from './settings';
 
 /** So many of the latest hints the share is about. */
@@ -60,7 +61,7 @@ export class StatusBar {
 
   private share(): number {
     const sum = (of: (figures: HintFigures) => number): number => this.latest.reduce((total, one) => total + of(one), 0);
-    return Math.floor((100 * sum((one) => one.reusedTokens)) / Math.max(1, sum((one) => one.promptTokens)));
+    return percent(sum((one) => one.reusedTokens), sum((one) => one.promptTokens));
   }
 
   private tooltip(isOn: boolean): string {

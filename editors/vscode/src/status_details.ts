@@ -2,6 +2,7 @@
 // What a click on the status bar shows: how the daemon is, and what can be done about it.
 import * as vscode from 'vscode';
 import type { DaemonLink } from './daemon_link';
+import { percent } from './percent';
 import { section, setting, toggleHints, toggleLanguage } from './settings';
 import { sentence } from './wire/errors';
 import type { StatusResult } from './wire/messages';
@@ -42,7 +43,7 @@ async function facts(link: DaemonLink): Promise<Entry[]> {
 }
 
 function told(status: StatusResult): Entry[] {
-  const share = Math.floor((100 * status.reused_tokens) / Math.max(1, status.prompt_tokens));
+  const share = percent(status.reused_tokens, status.prompt_tokens);
   const entries: Entry[] = [
     { label: `$(zap) ${status.state}`, description: `kvboostd ${status.version}, process ${status.pid}` },
     { label: '$(chip) Model', description: `${status.model_name || 'none is loaded'}, ${status.compute}` },

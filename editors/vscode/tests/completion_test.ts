@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import * as assert from 'node:assert/strict';
 import { bufferText, mostBefore, mostBehind } from '../src/completion/buffer_text';
-import { LatestOnly } from '../src/completion/latest_only';
+import { LatestOnly } from '../src/latest_only';
 import { RecentPlaces } from '../src/completion/recent_places';
 import { ShownHints } from '../src/completion/shown_hints';
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the test files share: one browser, the places of things, and a picture of every window when a test has failed.
+import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { chromium } from 'playwright-core';
 import { Machine } from './machine.mjs';
+import { RecordingSocket } from './recording_socket.mjs';
 import { VsCode } from './vs_code.mjs';
 
 const { KVBOOST_PROGRAMS: programs, KVBOOST_TEST_MODEL: model, KVBOOST_CHROMIUM: chromiumPath = '/usr/bin/chromium' } = process.env;
@@ -25,6 +27,27 @@ export function newVsCode(machine) {
   });
   windows.push(code.windows);
   return code;
+}
+
+/** A VS Code whose requests pass a socket that records them, on a machine where the daemon runs. */
+export class RecordedCode {
+  machine = newMachine();
+
+  async start(settings = {}) {
+    const started = this.machine.kvboost('daemon', 'start');
+    assert.equal(started.code, 0, started.err);
+    this.wire = new RecordingSocket(join(this.machine.runtime, 's'), this.machine.socket);
+    await this.wire.listen();
+    this.code = newVsCode(this.machine);
+    this.code.set({ 'kvboost.socket': this.wire.path, ...settings });
+    await this.code.start();
+  }
+
+  async stop() {
+    await this.code?.stop();
+    this.wire?.close();
+    await this.machine.tearDown();
+  }
 }
 
 export const mochaHooks = {

@@ -3,9 +3,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { newMachine, newVsCode } from './harness.mjs';
+import { RecordedCode } from './harness.mjs';
 import { until } from './machine.mjs';
-import { RecordingSocket } from './recording_socket.mjs';
 
 const values = ['height', 'width', 'depth', 'weight'].map((name) => `${name} = read_value("${name}")\n`).join('');
 const files = {
@@ -18,29 +17,21 @@ const files = {
 };
 
 describe('hints', () => {
+  let recorded;
   let machine;
-  let code;
   let window;
   let wire;
   let root;
 
   before(async () => {
-    machine = newMachine();
+    recorded = new RecordedCode();
+    ({ machine } = recorded);
     root = machine.repository('app', files);
-    const started = machine.kvboost('daemon', 'start');
-    assert.equal(started.code, 0, started.err);
-    wire = new RecordingSocket(join(machine.runtime, 's'), machine.socket);
-    await wire.listen();
-    code = newVsCode(machine);
-    code.set({ 'kvboost.socket': wire.path, 'editor.formatOnType': false });
-    await code.start();
-    window = await code.open(root, join(root, 'main.py'));
+    await recorded.start({ 'editor.formatOnType': false });
+    ({ wire } = recorded);
+    window = await recorded.code.open(root, join(root, 'main.py'));
   });
-  after(async () => {
-    await code?.stop();
-    wire?.close();
-    await machine?.tearDown();
-  });
+  after(() => recorded?.stop());
   beforeEach(() => {
     wire.hints = () => undefined;
     wire.messages = [];

@@ -3,36 +3,27 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { newMachine, newVsCode } from './harness.mjs';
-import { RecordingSocket } from './recording_socket.mjs';
+import { RecordedCode } from './harness.mjs';
 
 describe('odd documents', () => {
-  let machine;
-  let code;
+  let recorded;
   let window;
   let wire;
   let one;
   let other;
 
   before(async () => {
-    machine = newMachine();
+    recorded = new RecordedCode();
+    const { machine } = recorded;
     one = machine.repository('one', { 'one.py': 'a = 1\n', 'huge.txt': `${'grüße '.repeat(10)}🍒\n`.repeat(60_000) });
     other = machine.repository('other', { 'other.py': 'b = 2\n' });
-    assert.equal(machine.kvboost('daemon', 'start').code, 0);
-    wire = new RecordingSocket(join(machine.runtime, 's'), machine.socket);
-    await wire.listen();
-    code = newVsCode(machine);
-    code.set({ 'kvboost.socket': wire.path });
-    await code.start();
+    await recorded.start();
+    ({ wire } = recorded);
     const workspace = join(machine.home, 'both.code-workspace');
     writeFileSync(workspace, JSON.stringify({ folders: [{ path: one }, { path: other }] }));
-    window = await code.open(workspace, join(one, 'one.py'));
+    window = await recorded.code.open(workspace, join(one, 'one.py'));
   });
-  after(async () => {
-    await code?.stop();
-    wire?.close();
-    await machine?.tearDown();
-  });
+  after(() => recorded?.stop());
   beforeEach(() => {
     wire.hints = () => ['a hint'];
     wire.messages = [];

@@ -2,9 +2,8 @@
 // Questions, places of bugs, reading ahead and the details, with the real daemon and model.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { newMachine, newVsCode } from './harness.mjs';
+import { RecordedCode } from './harness.mjs';
 import { until } from './machine.mjs';
-import { RecordingSocket } from './recording_socket.mjs';
 
 const files = {
   'README.md': '# Shop\n\nA shop that counts its stock.\n',
@@ -13,28 +12,21 @@ const files = {
 };
 
 describe('views', () => {
+  let recorded;
   let machine;
-  let code;
   let window;
   let wire;
   let root;
 
   before(async () => {
-    machine = newMachine();
+    recorded = new RecordedCode();
+    ({ machine } = recorded);
     root = machine.repository('shop', files);
-    assert.equal(machine.kvboost('daemon', 'start').code, 0);
-    wire = new RecordingSocket(join(machine.runtime, 's'), machine.socket);
-    await wire.listen();
-    code = newVsCode(machine);
-    code.set({ 'kvboost.socket': wire.path, 'kvboost.ask.maxTokens': 40, 'kvboost.enabled': false });
-    await code.start();
-    window = await code.open(root, join(root, 'README.md'));
+    await recorded.start({ 'kvboost.ask.maxTokens': 40, 'kvboost.enabled': false });
+    ({ wire } = recorded);
+    window = await recorded.code.open(root, join(root, 'README.md'));
   });
-  after(async () => {
-    await code?.stop();
-    wire?.close();
-    await machine?.tearDown();
-  });
+  after(() => recorded?.stop());
   beforeEach(() => (wire.messages = []));
 
   const page = () => window.askPage();

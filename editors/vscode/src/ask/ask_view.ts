@@ -4,9 +4,10 @@
 import { randomBytes } from 'node:crypto';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import { LatestOnly } from '../completion/latest_only';
+import { LatestOnly } from '../latest_only';
 import type { DaemonLink } from '../daemon_link';
 import { openAt } from '../open_at';
+import { percent } from '../percent';
 import { setting } from '../settings';
 import { CancelledError, sentence } from '../wire/errors';
 import { pathText, type AskResult, type Progress } from '../wire/messages';
@@ -157,7 +158,7 @@ function answered(result: AskResult, unsaved: number): ToView {
 }
 
 function figures(result: AskResult): string {
-  const share = Math.floor((100 * result.reused_tokens) / Math.max(1, result.prompt_tokens));
+  const share = percent(result.reused_tokens, result.prompt_tokens);
   const seconds = (result.timings.first_token_ms / 1000).toFixed(1);
   return `First word after ${seconds} s; ${share} % of ${result.prompt_tokens} tokens needed no reading.`;
 }

@@ -9,7 +9,7 @@ import { CancelledError } from '../wire/errors';
 import type { CompleteParams, CompleteResult } from '../wire/messages';
 import type { DocumentPlaces } from '../work_tree';
 import { bufferText } from './buffer_text';
-import { LatestOnly } from './latest_only';
+import { LatestOnly } from '../latest_only';
 import { RecentPlaces } from './recent_places';
 import { ShownHints } from './shown_hints';
 

@@ -2,7 +2,7 @@
 // Finding the place of a bug: a report from the selection, the clipboard or an input; a list at once, by words, which the
 // model then puts in order. The tree keeps the result.
 import * as vscode from 'vscode';
-import { LatestOnly } from '../completion/latest_only';
+import { LatestOnly } from '../latest_only';
 import type { DaemonLink } from '../daemon_link';
 import { openAt } from '../open_at';
 import { setting } from '../settings';
